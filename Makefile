@@ -1,0 +1,110 @@
+# Every target works on a fresh machine with Python 3.11+, a C compiler and make, and
+# does again only what has changed.
+
+PYTHON ?= python3
+JOBS ?= 2
+VENV = .venv
+OLDEST = .venv-oldest
+CHECKED = .venv-boundscheck
+PIP_FLAGS = --quiet --disable-pip-version-check
+
+KERNELS = $(shell find sklearn_bandit -name '*.pyx' -o -name '*.pxd')
+SOURCES = $(KERNELS) $(shell find sklearn_bandit -name '*.py')
+BUILD_FILES = setup.py pyproject.toml
+
+# Each test process has a core of its own.
+PYTEST_ENV = OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=1
+
+.PHONY: help demo test test-oldest test-boundscheck lint format docs bench dist clean
+
+help:
+	@echo "make demo              what the package wins over scikit-learn, in a minute"
+	@echo "make test              the tests"
+	@echo "make test-oldest       the tests, oldest supported scikit-learn and numpy"
+	@echo "make test-boundscheck  the tests, bounds checks compiled into the kernels"
+	@echo "make lint              ruff, cython-lint"
+	@echo "make format            let ruff mend what it can"
+	@echo "make docs              HTML documentation in doc/_build/html"
+	@echo "make bench NAME=...    a named benchmark; without NAME, the list"
+	@echo "make dist              sdist and wheel, installed in a clean environment"
+	@echo "make clean             remove everything that was built"
+
+# -- environments ---------------------------------------------------------------------
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install $(PIP_FLAGS) --upgrade pip
+
+$(VENV)/.installed: $(VENV)/bin/python $(BUILD_FILES)
+	$(VENV)/bin/pip install $(PIP_FLAGS) "setuptools>=77,<85" "Cython>=3.1.2,<3.4" scipy
+	$(VENV)/bin/pip install $(PIP_FLAGS) --no-build-isolation --editable .
+	touch $@ $(VENV)/.built
+
+$(VENV)/.built: $(VENV)/.installed $(KERNELS)
+	$(VENV)/bin/python setup.py --quiet build_ext --inplace --parallel $(JOBS)
+	touch $@
+
+$(VENV)/.extra-%: $(VENV)/.installed
+	$(VENV)/bin/pip install $(PIP_FLAGS) --no-build-isolation --editable ".[$*]"
+	touch $@
+
+$(VENV)/.lint: $(VENV)/bin/python
+	$(VENV)/bin/pip install $(PIP_FLAGS) ruff cython-lint
+	touch $@
+
+$(OLDEST)/.installed: $(BUILD_FILES) $(SOURCES) .ci/oldest.txt
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/pip install $(PIP_FLAGS) -c .ci/oldest.txt ".[tests]"
+	$(OLDEST)/bin/pip install $(PIP_FLAGS) --no-deps --force-reinstall .
+	touch $@
+
+$(CHECKED)/.installed: $(BUILD_FILES) $(SOURCES)
+	test -x $(CHECKED)/bin/python || $(PYTHON) -m venv $(CHECKED)
+	$(CHECKED)/bin/pip install $(PIP_FLAGS) ".[tests]"
+	SKLEARN_BANDIT_BOUNDSCHECK=1 \
+	    $(CHECKED)/bin/pip install $(PIP_FLAGS) --no-deps --force-reinstall .
+	touch $@
+
+# -- what people run ------------------------------------------------------------------
+
+demo: $(VENV)/.built
+	$(VENV)/bin/python -m sklearn_bandit.demo
+
+test: $(VENV)/.built $(VENV)/.extra-tests
+	$(PYTEST_ENV) $(VENV)/bin/pytest -n $(JOBS) $(ARGS)
+	$(VENV)/bin/pytest --doctest-modules sklearn_bandit
+
+test-oldest: $(OLDEST)/.installed
+	$(PYTEST_ENV) $(OLDEST)/bin/pytest -n $(JOBS) $(ARGS)
+
+test-boundscheck: $(CHECKED)/.installed
+	$(PYTEST_ENV) $(CHECKED)/bin/pytest -n $(JOBS) $(ARGS)
+
+lint: $(VENV)/.lint
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/cython-lint sklearn_bandit
+
+format: $(VENV)/.lint
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+docs: $(VENV)/.built $(VENV)/.extra-docs
+	$(VENV)/bin/sphinx-build -W --keep-going -b html doc doc/_build/html
+
+bench: $(VENV)/.built $(VENV)/.extra-bench
+	$(VENV)/bin/python -m benchmarks $(NAME) $(ARGS)
+
+dist: $(VENV)/bin/python
+	$(VENV)/bin/pip install $(PIP_FLAGS) build
+	rm -rf dist .venv-dist
+	$(VENV)/bin/python -m build --outdir dist
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/pip install $(PIP_FLAGS) dist/*.tar.gz
+	cd / && $(CURDIR)/.venv-dist/bin/python -c \
+	    "import sklearn_bandit; sklearn_bandit.show_versions()"
+
+clean:
+	rm -rf $(VENV) $(OLDEST) $(CHECKED) .venv-dist build dist *.egg-info doc/_build \
+	    doc/auto_examples doc/api/generated
+	find sklearn_bandit \( -name '*.so' -o -name '*.pyd' -o -name '*.c' \) -delete

@@ -1,0 +1,51 @@
+"""Elimination for kernels: see ``_arms.pyx``.
+
+Survivors are kept compact: position i of every array is the same arm. Means and radii are
+relative to one pivot (differences on common references; the pivot itself has mean and
+radius zero) or, for marginal radii, absolute. Smaller is better.
+"""
+
+cdef double kth_smallest(double* values, Py_ssize_t n, Py_ssize_t k) noexcept nogil
+
+cdef Py_ssize_t eliminate(
+    double* mean,           # mean of each survivor; compacted in place
+    double* radius,         # its confidence radius; compacted in place
+    Py_ssize_t* ids,        # its name; compacted in place
+    Py_ssize_t n_alive,
+    Py_ssize_t k,           # how many arms are wanted
+    Py_ssize_t* pivot,      # position of the arm kept by identity; follows it
+    Py_ssize_t* kept,       # old positions of the survivors (NULL: not wanted)
+    double* scratch,        # room for n_alive doubles
+) noexcept nogil
+
+cdef void add_moments(
+    const double* rewards,      # rewards of one arm on a batch of references
+    const double* baseline,     # those of the pivot (NULL: marginal moments)
+    Py_ssize_t n_batch,
+    double shift,               # subtracted first, against cancellation
+    double* sums,               # sums of the first, second and fourth powers: added to
+) noexcept nogil
+
+
+cdef class Arms:
+    """The arms of one search and what is known of them; see ``_arms.pyx``."""
+
+    cdef readonly Py_ssize_t n_arms     # arms at the start
+    cdef readonly Py_ssize_t n_alive    # survivors: the leading entries of all arrays
+    cdef readonly Py_ssize_t n_used     # references that every survivor has seen
+    cdef Py_ssize_t[::1] _ids
+    cdef Py_ssize_t[::1] _kept
+    cdef Py_ssize_t _pivot              # position of the pivot (marginal: the leader)
+    cdef double[::1] _total             # sum of rewards less `_origin`
+    cdef double[::1] _mean              # relative to the pivot, or marginal
+    cdef double[::1] _radius
+    cdef double[::1] _shift             # about which the moments are taken
+    cdef double[:, ::1] _moments        # sums of 1st, 2nd and 4th powers about the shift
+    cdef double[::1] _scratch
+    cdef double _origin                 # any one reward: a shift against cancellation
+    cdef bint _paired
+    cdef list _batches                  # rewards of the survivors, to re-base from
+
+    cdef void _add(self, const double[:, ::1] rewards) noexcept nogil
+    cdef void _start_moments(self, const double[:, ::1] rewards) noexcept nogil
+    cdef Py_ssize_t _kth_best(self, Py_ssize_t k) noexcept nogil

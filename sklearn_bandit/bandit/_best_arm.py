@@ -1,0 +1,239 @@
+"""Best-arm identification for user-defined problems: batched successive elimination.
+
+Algorithms 1 and 2 of the thesis, with the arms compared with the leader on common
+references and the batches growing geometrically.
+"""
+
+from dataclasses import dataclass
+from math import inf, isfinite
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._compat import Interval, StrOptions, validate_params
+from ._arms import Arms
+from ._radii import split_delta
+
+# A search is given up for the exact method when finishing it is predicted to cost more
+# than this share of computing every survivor exactly, but not before this round: the first
+# radii are too rough a basis for a prediction.
+GIVE_UP_SHARE = 0.9
+GIVE_UP_ROUND = 3
+
+
+@dataclass(frozen=True)
+class BestArmResult:
+    """What a search found and what it cost.
+
+    Attributes
+    ----------
+    best : ndarray of shape (k,)
+        The best arms, best first; ties by index.
+    means : ndarray of shape (n_arms,)
+        Mean reward of every arm over the references that it was pulled on.
+    radii : ndarray of shape (n_arms,)
+        Confidence radius of every arm when it was last looked at: of its mean difference
+        to the leader for ``radius="paired"``, of its mean otherwise. Zero where the mean
+        is exact.
+    n_pulls : int
+        Rewards computed, those of the exact fall-back included.
+    n_rounds : int
+        Batches sampled.
+    exact : bool
+        Whether the survivors' means were computed over all references.
+    n_survivors : int
+        Arms that had not been told from the best k when the search ended; k if they were
+        found by elimination alone.
+    """
+
+    best: np.ndarray
+    means: np.ndarray
+    radii: np.ndarray
+    n_pulls: int
+    n_rounds: int
+    exact: bool
+    n_survivors: int
+
+    def __repr__(self):
+        n_arms, k = len(self.means), len(self.best)
+        shown = ", ".join(map(str, self.best[:5])) + (", ..." if k > 5 else "")
+        how = "exactly" if self.exact else "by elimination"
+        if not self.exact and self.n_survivors > k:
+            how = f"{self.n_survivors} not told apart"
+        return (
+            f"BestArmResult(best=[{shown}] of {n_arms} arms, {how}; "
+            f"n_pulls={self.n_pulls}, n_rounds={self.n_rounds})"
+        )
+
+
+@validate_params(
+    {
+        "pull": [callable],
+        "n_arms": [Interval(Integral, 1, None, closed="left")],
+        "n_references": [Interval(Integral, 1, None, closed="left"), None],
+        "k": [Interval(Integral, 1, None, closed="left")],
+        "delta": [Interval(Real, 0, 1, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "radius": [StrOptions({"paired", "normal", "bernstein", "hoeffding"})],
+        "sigma": [Interval(Real, 0, None, closed="neither"), None],
+        "reward_range": [Interval(Real, 0, None, closed="neither"), None],
+        "exact": [callable, "boolean", None],
+        "max_pulls": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def best_arm(
+    pull,
+    n_arms,
+    n_references,
+    *,
+    k=1,
+    delta=0.01,
+    batch_size=128,
+    radius="paired",
+    sigma=None,
+    reward_range=None,
+    exact=None,
+    max_pulls=None,
+    tol=0.0,
+    random_state=None,
+):
+    """Find the arms with the smallest mean reward from as few rewards as it takes.
+
+    Every arm that may still be among the best is pulled on the same batch of references;
+    arms that cannot be among the best any more are dropped; the next batch is as large as
+    all before it. What is left when sampling no longer pays is computed exactly.
+
+    Parameters
+    ----------
+    pull : callable
+        ``pull(arms, references)`` returns the rewards as an array of shape ``(len(arms),
+        len(references))``. Both arguments are integer arrays. Smaller rewards are better.
+    n_arms : int
+        Number of arms.
+    n_references : int or None
+        Number of references that a mean is taken over. They are sampled without
+        replacement. ``None`` for an endless stream: `pull` is then given the running
+        numbers 0, 1, 2, ... and is expected to draw something new for each; `max_pulls` or
+        `tol` should bound the search in case of ties.
+    k : int, default=1
+        Number of arms wanted.
+    delta : float, default=0.01
+        Probability that the answer may be wrong. With ``delta=0`` it never is: everything
+        is computed.
+    batch_size : int, default=128
+        References in the first batch. Smaller ones find obvious answers sooner, larger ones
+        make better use of a vectorised `pull`.
+    radius : {"paired", "normal", "bernstein", "hoeffding"}, default="paired"
+        How an arm is told from the best:
+
+        - "paired": by a Student-t interval for the differences to the leader on the same
+          references; by far the sharpest. Asymptotic, with a guard for sparse and
+          heavy-tailed rewards.
+        - "normal": marginal intervals from the central limit theorem, as in the thesis.
+        - "bernstein": marginal empirical Bernstein bounds; rigorous, needs `reward_range`.
+        - "hoeffding": marginal sub-Gaussian bounds; rigorous, needs `sigma` or
+          `reward_range`.
+    sigma : float, default=None
+        Sub-Gaussian scale of a single reward, for "hoeffding".
+    reward_range : float, default=None
+        Length of an interval that holds every reward, for "bernstein" and "hoeffding".
+    exact : callable, bool or None, default=None
+        ``exact(arms)`` returns the means of these arms over all references, if there is a
+        faster way to them than `pull`. By default the remaining references are pulled.
+        False disables the fall-back: the search samples until it is decided or until
+        references or budget are used up.
+    max_pulls : int, default=None
+        Budget of rewards. When it is used up the best arms by estimated mean are returned
+        (the fixed-budget form); it is never exceeded.
+    tol : float, default=0.0
+        Stop as soon as no arm left out can be better than one that is returned by more than
+        this.
+    random_state : int, RandomState instance or None, default=None
+        Determines the order of the references.
+
+    Returns
+    -------
+    BestArmResult
+        The best arms, all means and radii, and the cost.
+
+    Examples
+    --------
+    The medoid of 1,000 points: each point is an arm, its distances are the rewards.
+
+    >>> import numpy as np
+    >>> from sklearn_bandit.bandit import best_arm
+    >>> points = np.random.default_rng(0).standard_normal((2000, 2))
+    >>> def distance(arms, references):
+    ...     gap = points[arms, None] - points[None, references]
+    ...     return np.sqrt((gap ** 2).sum(axis=2))
+    >>> result = best_arm(distance, 2000, 2000, random_state=0)
+    >>> result.best
+    array([1079])
+    >>> bool(result.n_pulls < 2000 ** 2 / 2)
+    True
+    """
+    if k > n_arms:
+        raise ValueError(f"k={k} arms are wanted, but there are only {n_arms}.")
+    sigma, reward_range = _check_scale(radius, sigma, reward_range)
+    if exact is True:
+        exact = None
+    search = _Search(pull, n_arms, n_references, k, max_pulls, random_state)
+    if delta == 0:
+        if n_references is None:
+            raise ValueError("delta=0 needs a finite number of references.")
+        if exact is False:
+            raise ValueError("delta=0 asks for the exact means; exact=False forbids them.")
+        search.finish_exactly(exact)
+        return search.result()
+
+    n_rounds = 0
+    if n_references is not None:
+        n_rounds = 1 + int(np.ceil(np.log2(max(n_references / batch_size, 1))))
+    n_batch = batch_size
+    while search.arms.n_alive > k and search.sample(n_batch):
+        share = split_delta(delta, n_arms, search.n_rounds, n_rounds)
+        search.eliminate(radius, share, sigma, reward_range)
+        if search.arms.n_alive == k or search.is_within(tol):
+            break
+        if exact is not False and search.is_hopeless():
+            break
+        n_batch = search.arms.n_used
+    # One arm, or k = n, needs no sample, but the means returned should mean something.
+    if search.n_rounds == 0:
+        search.sample(batch_size)
+    if search.arms.n_alive > k and not search.is_within(tol) and exact is not False:
+        search.finish_exactly(exact)
+    return search.result()
+
+
+def _check_scale(radius, sigma, reward_range):
+    """Return the scale that a rigorous radius needs, or raise."""
+    if radius == "hoeffding" and sigma is None:
+        if reward_range is None:
+            raise ValueError("radius='hoeffding' needs sigma or reward_range.")
+        sigma = reward_range / 2
+    if radius == "bernstein" and reward_range is None:
+        raise ValueError("radius='bernstein' needs reward_range.")
+    return sigma or 0.0, reward_range or 0.0
+
+
+class _Search:
+    """The state of one call of `best_arm`."""
+
+    def __init__(self, pull, n_arms, n_references, k, max_pulls, random_state):
+        self.pull = pull
+        self.k = k
+        self.n_total = inf if n_references is None else n_references
+        self.max_pulls = inf if max_pulls is None else max_pulls
+        random_state = check_random_state(random_state)
+        self.order = None if n_references is None else random_state.permutation(n_references)
+        self.arms = Arms(n_arms, paired=True)
+        self.means = np.full(n_arms, np.nan)
+        self.radii = np.full(n_arms, inf)
+        self.n_pulls = 0
+        self.n_rounds = 0
+        self.exact = False

@@ -1,0 +1,24 @@
+"""Confidence radii for kernels: see ``_radii.pyx`` for the formulas and their sources."""
+
+# Fewer effective observations than this say nothing reliable about a variance.
+cdef double MIN_EFFECTIVE
+
+cpdef double split_delta(
+    double delta, Py_ssize_t n_arms, Py_ssize_t n_round, Py_ssize_t n_rounds=*
+) noexcept nogil
+cpdef double normal_quantile(double delta) noexcept nogil
+cpdef double student_quantile(double delta, double df) noexcept nogil
+cpdef double finite_population(double n_used, double n_total) noexcept nogil
+cpdef double effective_size(double sum_2, double sum_4) noexcept nogil
+cpdef double hoeffding_radius(
+    double sigma, double n_used, double delta, double n_total=*
+) noexcept nogil
+cpdef double bernstein_radius(
+    double variance, double reward_range, double n_used, double delta, double n_total=*
+) noexcept nogil
+cpdef double normal_radius(
+    double variance, double n_used, double delta, double n_total=*
+) noexcept nogil
+cpdef double paired_radius(
+    double variance, double n_used, double n_effective, double delta, double n_total=*
+) noexcept nogil

@@ -1,0 +1,311 @@
+"""Confidence radii: how far a sample mean may be from the mean of all references.
+
+Every radius is one-sided: ``P(sample mean - mean > radius) <= delta``, and the same for the
+other side. A search over many arms and rounds first divides its ``delta`` among them with
+:func:`split_delta`. ``n_total`` is the number of references that exist; when the sample is
+drawn from them without replacement the radius shrinks with what is left unseen. Leave it
+infinite for sampling with replacement and for streams.
+
+``delta = 0`` gives an infinite radius: nothing is ever decided by a sample.
+
+References
+----------
+.. [1] W. Hoeffding, "Probability inequalities for sums of bounded random variables",
+   JASA 58 (1963).
+.. [2] R. Bardenet and O.-A. Maillard, "Concentration inequalities for sampling without
+   replacement", Bernoulli 21 (2015).
+.. [3] A. Maurer and M. Pontil, "Empirical Bernstein bounds and sample variance
+   penalization", COLT (2009).
+.. [4] E. Even-Dar, S. Mannor and Y. Mansour, "Action elimination and stopping conditions
+   for the multi-armed bandit and reinforcement learning problems", JMLR 7 (2006).
+.. [5] M. Tiwari, "Accelerating Machine Learning Algorithms with Adaptive Sampling",
+   PhD thesis, Stanford University (2023).
+.. [6] W. G. Cochran, "Sampling Techniques", 3rd ed., Wiley (1977), sections 2.6 and 2.8.
+"""
+
+from libc.math cimport INFINITY, isinf, log, sqrt
+from scipy.special.cython_special cimport ndtri, stdtrit
+
+MIN_EFFECTIVE = 16.0
+
+
+cpdef double split_delta(
+    double delta, Py_ssize_t n_arms, Py_ssize_t n_round, Py_ssize_t n_rounds=0
+) noexcept nogil:
+    """Divide an error probability among the arms and rounds of a search.
+
+    With a known number of rounds each has an equal share. Without (``n_rounds=0``) round t
+    has the share ``1 / (t (t + 1))``, which sums to one over all rounds: the bound holds at
+    any time, whenever the search stops [4]_.
+
+    Parameters
+    ----------
+    delta : float
+        Error probability of the whole search.
+    n_arms : int
+        Number of arms at its start.
+    n_round : int
+        The present round, counted from 1.
+    n_rounds : int, default=0
+        Number of rounds if it is known, 0 if it is not.
+
+    Returns
+    -------
+    float
+        Error probability for one side of one arm's interval in this round.
+    """
+    if n_rounds > 0:
+        return delta / (<double> n_arms * n_rounds)
+    return delta / (<double> n_arms * n_round * (n_round + 1.0))
+
+
+cpdef double normal_quantile(double delta) noexcept nogil:
+    """Point that a standard normal variable exceeds with probability `delta`.
+
+    Parameters
+    ----------
+    delta : float
+        Tail probability.
+
+    Returns
+    -------
+    float
+        The quantile; infinite for ``delta = 0``.
+    """
+    if delta <= 0.0:
+        return INFINITY
+    return -ndtri(delta)
+
+
+cpdef double student_quantile(double delta, double df) noexcept nogil:
+    """Point that a Student-t variable exceeds with probability `delta`.
+
+    Parameters
+    ----------
+    delta : float
+        Tail probability.
+    df : float
+        Degrees of freedom.
+
+    Returns
+    -------
+    float
+        The quantile; infinite for ``delta = 0``.
+    """
+    if delta <= 0.0:
+        return INFINITY
+    return -stdtrit(df, delta)
+
+
+cpdef double finite_population(double n_used, double n_total) noexcept nogil:
+    """Share of a mean's standard error that is left after a sample without replacement.
+
+    The factor ``sqrt(1 - n_used / n_total)`` of [6]_: 1 for an infinite population, 0 when
+    every reference has been used and the mean is exact.
+
+    Parameters
+    ----------
+    n_used, n_total : float
+        References used, and references that exist.
+
+    Returns
+    -------
+    float
+        The factor.
+    """
+    if n_used >= n_total:
+        return 0.0
+    return sqrt(1.0 - n_used / n_total)
+
+
+cpdef double effective_size(double sum_2, double sum_4) noexcept nogil:
+    """Effective number of observations behind an estimated variance.
+
+    ``(sum d^2)^2 / sum d^4`` for centred observations d: the number of non-zero ones when
+    few are non-zero and alike, a third of all for normal ones, one when a single outlier
+    holds all the variance.
+
+    Parameters
+    ----------
+    sum_2, sum_4 : float
+        Sums of the second and fourth powers of the centred observations.
+
+    Returns
+    -------
+    float
+        The effective number; infinite where there is no variation at all.
+    """
+    if sum_4 <= 0.0:
+        return INFINITY
+    return sum_2 * sum_2 / sum_4
+
+
+cpdef double hoeffding_radius(
+    double sigma, double n_used, double delta, double n_total=INFINITY
+) noexcept nogil:
+    """Radius for sub-Gaussian rewards of known scale: ``sigma sqrt(2 log(1/delta) / n)``.
+
+    Hoeffding's inequality [1]_, as in the thesis [5]_, Theorem 1; rewards within an
+    interval of length R have ``sigma <= R / 2``. Without replacement Hoeffding's own bound
+    holds unchanged, and Serfling's factor, in the form of [2]_ (Corollary 2.5, for bounded
+    rewards), sharpens it.
+
+    Parameters
+    ----------
+    sigma : float
+        Sub-Gaussian scale of one reward.
+    n_used : float
+        Number of references sampled.
+    delta : float
+        Error probability.
+    n_total : float, default=inf
+        Number of references that exist.
+
+    Returns
+    -------
+    float
+        The radius.
+    """
+    if delta <= 0.0 or n_used < 1.0:
+        return 0.0 if n_used >= n_total else INFINITY
+    return sigma * sqrt(2.0 * _serfling(n_used, n_total) * log(1.0 / delta) / n_used)
+
+
+cpdef double bernstein_radius(
+    double variance,
+    double reward_range,
+    double n_used,
+    double delta,
+    double n_total=INFINITY,
+) noexcept nogil:
+    """Radius for bounded rewards of unknown variance.
+
+    Empirical Bernstein bound of [3]_, Theorem 4, ``sqrt(2 V log(2/delta) / n) +
+    7 R log(2/delta) / (3 (n - 1))``; without replacement the empirical Bernstein-Serfling
+    bound of [2]_, Theorem 4.3, where that is smaller.
+
+    Parameters
+    ----------
+    variance : float
+        Sample variance of the rewards.
+    reward_range : float
+        Length of an interval that holds every reward.
+    n_used : float
+        Number of references sampled.
+    delta : float
+        Error probability.
+    n_total : float, default=inf
+        Number of references that exist.
+
+    Returns
+    -------
+    float
+        The radius.
+    """
+    cdef double log_term, radius, serfling
+
+    if n_used >= n_total:
+        return 0.0
+    if delta <= 0.0 or n_used < 2.0:
+        return INFINITY
+    log_term = log(2.0 / delta)
+    radius = sqrt(2.0 * variance * log_term / n_used)
+    radius += 7.0 * reward_range * log_term / (3.0 * (n_used - 1.0))
+    if not isinf(n_total):
+        # kappa = 7/3 + 3/sqrt(2)
+        log_term = log(5.0 / delta)
+        serfling = sqrt(2.0 * _serfling(n_used, n_total) * variance * log_term / n_used)
+        serfling += 4.454653676892976 * reward_range * log_term / n_used
+        radius = min(radius, serfling)
+    return radius
+
+
+cpdef double normal_radius(
+    double variance, double n_used, double delta, double n_total=INFINITY
+) noexcept nogil:
+    """Radius from the central limit theorem, with an estimated variance.
+
+    The thesis's practice [5]_: asymptotic, so its error probability is a target and not a
+    guarantee for small samples.
+
+    Parameters
+    ----------
+    variance : float
+        Sample variance of the rewards.
+    n_used : float
+        Number of references sampled.
+    delta : float
+        Error probability.
+    n_total : float, default=inf
+        Number of references that exist.
+
+    Returns
+    -------
+    float
+        The radius.
+    """
+    if n_used >= n_total:
+        return 0.0
+    if n_used < 2.0:
+        return INFINITY
+    return (
+        normal_quantile(delta)
+        * sqrt(variance / n_used)
+        * finite_population(n_used, n_total)
+    )
+
+
+cpdef double paired_radius(
+    double variance,
+    double n_used,
+    double n_effective,
+    double delta,
+    double n_total=INFINITY,
+) noexcept nogil:
+    """Radius for the mean difference of two arms on the same references.
+
+    A Student-t interval for the differences, whose variance is far smaller than either
+    arm's because what the references have in common cancels. The degrees of freedom are
+    those of the effective sample size (:func:`effective_size`), and below `MIN_EFFECTIVE`
+    of them the radius is infinite: a variance estimated from a handful of non-zero
+    differences is too small, too often.
+
+    Parameters
+    ----------
+    variance : float
+        Sample variance of the differences.
+    n_used : float
+        Number of references sampled.
+    n_effective : float
+        Effective number of observations behind `variance`.
+    delta : float
+        Error probability.
+    n_total : float, default=inf
+        Number of references that exist.
+
+    Returns
+    -------
+    float
+        The radius.
+    """
+    n_effective = min(n_effective, n_used)
+    if n_used >= n_total:
+        return 0.0
+    if n_effective < MIN_EFFECTIVE:
+        return INFINITY
+    return (
+        student_quantile(delta, n_effective - 1.0)
+        * sqrt(variance / n_used)
+        * finite_population(n_used, n_total)
+    )
+
+
+cdef inline double _serfling(double n_used, double n_total) noexcept nogil:
+    """The factor rho_n of [2]_, equation (4) with the improvement for n > N/2."""
+    if isinf(n_total):
+        return 1.0
+    if n_used >= n_total:
+        return 0.0
+    if 2.0 * n_used <= n_total:
+        return 1.0 - (n_used - 1.0) / n_total
+    return (1.0 - n_used / n_total) * (1.0 + 1.0 / n_used)
