@@ -83,7 +83,7 @@ test-boundscheck: $(CHECKED)/.installed
 lint: $(VENV)/.lint
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/cython-lint sklearn_bandit
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cython-lint sklearn_bandit
 
 format: $(VENV)/.lint
 	$(VENV)/bin/ruff check --fix .

@@ -1,7 +1,8 @@
 """Every private or version-dependent scikit-learn name, in one place.
 
 The rest of the package imports these from here, so that a release of scikit-learn that
-moves one of them is met by editing this file alone. Supported: scikit-learn 1.6 and later.
+moves one of them is met by editing this file alone. Supported: scikit-learn 1.6 and
+later.
 """
 
 from sklearn.base import _fit_context
