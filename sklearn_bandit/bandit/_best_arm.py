@@ -15,11 +15,13 @@ from .._compat import Interval, StrOptions, validate_params
 from ._arms import Arms
 from ._radii import split_delta
 
-# A search is given up for the exact method when finishing it is predicted to cost more
-# than this share of computing every survivor exactly, but not before this round: the
-# first radii are too rough a basis for a prediction.
-GIVE_UP_SHARE = 0.9
+# With a faster way to exact means, sampling is given up for it from this round on when
+# finishing is predicted to cost more than this share of computing every survivor (the
+# first radii are too rough for a prediction), and at the latest when the next batch
+# would use more than this share of the references: what was sampled is lost then.
 GIVE_UP_ROUND = 3
+GIVE_UP_COST = 0.9
+GIVE_UP_SAMPLE = 0.125
 
 # References pulled at once by the exact fall-back: bounds the memory that it takes.
 MAX_BATCH = 4096
@@ -210,7 +212,7 @@ def best_arm(
         share = split_delta(delta, n_arms, search.n_rounds, n_rounds)
         search.eliminate(radius, share, sigma, reward_range)
         decided = search.is_decided(tol)
-        if fall_back and not decided and search.is_hopeless():
+        if fall_back and not decided and search.is_hopeless(tol):
             break
         n_batch = search.arms.n_used
     if fall_back and not decided:
@@ -286,22 +288,25 @@ class _Search:
         lower = (arms.gaps - arms.radii)[others].min()
         return upper - lower <= tol
 
-    def is_hopeless(self):
-        """Whether sampling on is predicted to cost as much as computing everything.
+    def is_hopeless(self, tol):
+        """Whether sampling on is likely to cost more than `exact` on the survivors.
 
         A radius shrinks as the root of the number of references, so an arm whose gap to
-        the k-th best is a share of its radius needs about that share squared times as
-        many.
+        the k-th best is a share of its radius needs that share squared times as many.
+        Without a way of its own to exact means this never happens: what was sampled is
+        part of the exact mean.
         """
-        if self.n_rounds < GIVE_UP_ROUND or self.n_total == inf:
+        if self.compute_exactly is None or self.n_rounds < GIVE_UP_ROUND:
             return False
         arms = self.arms
+        if 2 * arms.n_used > GIVE_UP_SAMPLE * self.n_total:
+            return True
         gaps, radii = arms.gaps, arms.radii
-        gaps = np.abs(gaps - np.partition(gaps, self.k - 1)[self.k - 1])
+        gaps = np.abs(gaps - np.partition(gaps, self.k - 1)[self.k - 1]) + tol
         with np.errstate(divide="ignore", invalid="ignore"):
             needed = arms.n_used * (radii / gaps) ** 2
-        needed = np.minimum(np.nan_to_num(needed, nan=inf, posinf=inf), self.n_total)
-        return needed.sum() > GIVE_UP_SHARE * arms.n_alive * self.n_total
+        needed = np.fmin(needed, self.n_total)  # NaN: no gap, no radius, no way
+        return needed.sum() > GIVE_UP_COST * arms.n_alive * self.n_total
 
     def finish_exactly(self):
         """Compute the survivors' means over all references, if the budget allows."""

@@ -135,10 +135,11 @@ cpdef double effective_size(double sum_2, double sum_4) noexcept nogil:
     Returns
     -------
     float
-        The effective number; infinite where there is no variation at all.
+        The effective number; zero where no variation has been seen: nothing is known
+        of a variance then, and arms that were equal so far need not be equal.
     """
     if sum_4 <= 0.0:
-        return INFINITY
+        return 0.0
     return sum_2 * sum_2 / sum_4
 
 
