@@ -22,7 +22,24 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+try:  # scikit-learn 1.9 and later
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    HAS_CALLBACKS = True
+except ImportError:
+    HAS_CALLBACKS = False
+
+    class CallbackSupportMixin:
+        """Without scikit-learn's callbacks there is no ``set_callbacks`` either."""
+
+    def with_callbacks(method):
+        """Leave the method as it is."""
+        return method
+
+
 __all__ = [
+    "HAS_CALLBACKS",
+    "CallbackSupportMixin",
     "HasMethods",
     "Hidden",
     "Interval",
@@ -35,4 +52,5 @@ __all__ = [
     "check_is_fitted",
     "validate_data",
     "validate_params",
+    "with_callbacks",
 ]
