@@ -102,8 +102,8 @@ cpdef double student_quantile(double delta, double df) noexcept nogil:
 cpdef double finite_population(double n_used, double n_total) noexcept nogil:
     """Share of a mean's standard error that is left after a sample without replacement.
 
-    The factor ``sqrt(1 - n_used / n_total)`` (Cochran, 1977): 1 for an infinite population, 0
-    when every reference has been used and the mean is exact.
+    The factor ``sqrt(1 - n_used / n_total)`` (Cochran, 1977): 1 for an infinite
+    population, 0 when every reference has been used and the mean is exact.
 
     Parameters
     ----------
@@ -151,8 +151,7 @@ cpdef double hoeffding_radius(
     Hoeffding's inequality (1963), as in the thesis, Theorem 1; rewards within an
     interval of length R have ``sigma <= R / 2``. Without replacement Hoeffding's own
     bound holds unchanged, and Serfling's factor, in the form of Bardenet and
-    Maillard (2015, Corollary 2.5,
-    for bounded rewards), sharpens it.
+    Maillard (2015, Corollary 2.5, for bounded rewards), sharpens it.
 
     Parameters
     ----------
@@ -185,10 +184,9 @@ cpdef double bernstein_radius(
     """Radius for bounded rewards of unknown variance.
 
     Empirical Bernstein bound of Maurer and Pontil (2009, Theorem 4),
-    ``sqrt(2 V log(2/delta) / n) +
-    7 R log(2/delta) / (3 (n - 1))``; without replacement the empirical
-    Bernstein-Serfling bound of Bardenet and Maillard (2015, Theorem 4.3) where it
-    is smaller.
+    ``sqrt(2 V log(2/delta) / n) + 7 R log(2/delta) / (3 (n - 1))``; without
+    replacement the empirical Bernstein-Serfling bound of Bardenet and Maillard (2015,
+    Theorem 4.3) where it is smaller.
 
     Parameters
     ----------
