@@ -1,0 +1,1 @@
+"""Decision trees whose splits are found by adaptive sampling."""
