@@ -104,9 +104,10 @@ cpdef double student_quantile(double delta, double df) noexcept nogil:
     if delta == 0.5:
         return 0.0
     # Newton's method on the logarithm of the tail, a concave function of log x: once
-    # right of the root it closes in from there. The normal tail is at most exp(-x^2/2)/2,
-    # which gives a start to the right of its root; that root is the start for Student's
-    # heavier tail. (scipy's quantiles have no C interface common to all its releases.)
+    # right of the root it closes in from there. The normal tail is at most
+    # exp(-x^2 / 2) / 2, which gives a start to the right of its root; that root is the
+    # start for Student's heavier tail. (scipy's quantiles have no C interface common to
+    # all of its releases.)
     if isinf(df):
         log_x = 0.5 * log(-2.0 * log(2.0 * delta))
     else:
