@@ -24,7 +24,9 @@ N_REPETITIONS = 4000
 def test_quantiles_are_those_of_scipy(delta):
     assert_allclose(normal_quantile(delta), stats.norm.isf(delta), 1e-9, 1e-12)
     for df in (1, 2.5, 4.5, 15, 30, 300, 1e4, 1e7):
-        assert_allclose(student_quantile(delta, df), stats.t.isf(delta, df), 1e-7, 1e-12)
+        assert_allclose(
+            student_quantile(delta, df), stats.t.isf(delta, df), 1e-7, 1e-12
+        )
 
 
 def test_delta_zero_never_decides():
