@@ -5,7 +5,7 @@ references and the batches growing geometrically.
 """
 
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 from numbers import Integral, Real
 
 import numpy as np
@@ -186,7 +186,9 @@ def best_arm(
         if n_references is None:
             raise ValueError("delta=0 needs a finite number of references.")
         if exact is False:
-            raise ValueError("delta=0 asks for the exact means; exact=False forbids them.")
+            raise ValueError(
+                "delta=0 asks for the exact means; exact=False forbids them."
+            )
         search.finish_exactly(exact)
         return search.result()
 
@@ -230,7 +232,9 @@ class _Search:
         self.n_total = inf if n_references is None else n_references
         self.max_pulls = inf if max_pulls is None else max_pulls
         random_state = check_random_state(random_state)
-        self.order = None if n_references is None else random_state.permutation(n_references)
+        self.order = (
+            None if n_references is None else random_state.permutation(n_references)
+        )
         self.arms = Arms(n_arms, paired=True)
         self.means = np.full(n_arms, np.nan)
         self.radii = np.full(n_arms, inf)

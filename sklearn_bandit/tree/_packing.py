@@ -111,9 +111,13 @@ def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None):
     for first in range(0, n_features, FEATURE_GROUP):
         group = slice(first, min(first + FEATURE_GROUP, n_features))
         parts.append(
-            _bin(X[:, group], sample, max_bins, n_threads, rows[:, group], columns[group])
+            _bin(
+                X[:, group], sample, max_bins, n_threads, rows[:, group], columns[group]
+            )
         )
-    n_bins, has_missing, bin_low, bin_high = map(np.concatenate, zip(*parts, strict=True))
+    n_bins, has_missing, bin_low, bin_high = map(
+        np.concatenate, zip(*parts, strict=True)
+    )
     if not (np.isfinite(bin_low).all() and np.isfinite(bin_high).all()):
         raise ValueError(
             "Input X contains infinity or a value too large for dtype('float32')."
@@ -127,7 +131,9 @@ def _bin(X, sample, max_bins, n_threads, rows, columns):
     if sparse.issparse(X):
         X = X.tocsr()
     binner = Binner(X.shape[1], max_bins, n_threads)
-    if _in_place(X):
+    if X.dtype in (np.uint8, np.bool_) and _in_place(X):
+        binner.find_byte_edges(MatrixView(X))
+    elif _in_place(X):
         binner.find_edges(MatrixView(X), sample)
     else:
         sampled = _convert(X[sample])
