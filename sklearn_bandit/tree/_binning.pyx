@@ -1,22 +1,23 @@
 """Quantile bins: find the edges on a sample, then assign every value to its bin.
 
-A feature with at most `max_bins` distinct values has one bin a value (it is *exact*). Any
-other is cut so that its bins hold about equally many of the sampled values, a value that
-alone fills a bin getting a bin of its own. The bin of x is the number of edges below x, and
-that of a missing value is `MISSING_BIN`.
+A feature with at most `max_bins` distinct values has one bin a value (it is *exact*).
+Any other is cut so that its bins hold about equally many of the sampled values, a value
+that alone fills a bin getting a bin of its own. The bin of x is the number of edges
+below x, and that of a missing value is `MISSING_BIN`.
 
-Assignment is a search among up to 254 sorted edges, made short by a table: the range of the
-edges is cut into `N_CELLS` cells of equal width, and the table gives the number of edges
-before each cell. What is left are the edges inside the cell of x, at most one if the values
-are spread evenly. A fixed number of halvings that suffices for the feature's fullest cell
-settles it without a branch. Cells are computed by the same (monotone) arithmetic for edges
-and for values, so rounding cannot put a value on the wrong side of an edge.
+Assignment is a search among up to 254 sorted edges, made short by a table: the range of
+the edges is cut into `N_CELLS` cells of equal width, and the table gives the number of
+edges before each cell. What is left are the edges inside the cell of x, at most one if
+the values are spread evenly. A fixed number of halvings that suffices for the feature's
+fullest cell settles it without a branch. Cells are computed by the same (monotone)
+arithmetic for edges and for values, so rounding cannot put a value on the wrong side of
+an edge.
 
 Values that an exact feature's sample missed are collected on the way. If all its values
 still fit, the feature is assigned a second time; otherwise it is no longer exact.
 
-Bytes (uint8 and bool) need no sample: they are all counted, and their table has a cell for
-each value.
+Bytes (uint8 and bool) need no sample: they are all counted, and their table has a cell
+for each value.
 """
 
 import numpy as np
@@ -45,7 +46,7 @@ cdef enum:
     GROUP = 32
     # Rows of one task: tables are fetched once for so many rows.
     TASK_ROWS = 4096
-    # Sampled rows are read for so many neighbouring columns at once: a cache line of them.
+    # Sampled rows are read for so many neighbouring columns at once: a cache line.
     GATHER_COLUMNS = 16
     # The sample is sorted by three digits of eleven bits.
     DIGIT_BITS = 11
@@ -59,7 +60,9 @@ cdef inline float _midpoint(float low, float high) noexcept nogil:
     return middle if low <= middle < high else low
 
 
-cdef Py_ssize_t _count_runs(float* values, Py_ssize_t n, uint32_t* counts) noexcept nogil:
+cdef Py_ssize_t _count_runs(
+    float* values, Py_ssize_t n, uint32_t* counts
+) noexcept nogil:
     """Leave the distinct ones of sorted values, with their counts; return how many."""
     cdef Py_ssize_t i, n_distinct = 0
 
@@ -129,7 +132,7 @@ cdef Py_ssize_t _cut(
     const float* values, const uint32_t* counts, Py_ssize_t n, Py_ssize_t max_bins,
     float* edges
 ) noexcept nogil:
-    """Cut distinct values into bins of about equal counts; return the number of edges."""
+    """Cut distinct values into bins of about equal counts; return how many edges."""
     cdef Py_ssize_t i, n_edges = 0, bins_left = max_bins
     cdef double n_left = 0.0, in_bin = 0.0
 
@@ -137,10 +140,11 @@ cdef Py_ssize_t _cut(
         n_left += counts[i]
     for i in range(n - 1):
         in_bin += counts[i]
-        # Close the bin where its count is nearest to what is left for each bin, and every
-        # bin once there are enough for all values to come.
+        # Close the bin where its count is nearest to what is left for each bin, and
+        # after every value once there are bins enough for all values to come.
         if bins_left > 1 and (
-            n - 1 - i < bins_left or (in_bin + 0.5 * counts[i + 1]) * bins_left >= n_left
+            n - 1 - i < bins_left
+            or (in_bin + 0.5 * counts[i + 1]) * bins_left >= n_left
         ):
             edges[n_edges] = _midpoint(values[i], values[i + 1])
             n_edges += 1
@@ -291,7 +295,9 @@ cdef class Binner:
             The rows to use.
         """
         cdef Py_ssize_t n = rows.shape[0], group, start, end, n_kept, j, i
-        cdef Py_ssize_t n_groups = (self.n_features + GATHER_COLUMNS - 1) // GATHER_COLUMNS
+        cdef Py_ssize_t n_groups = (
+            (self.n_features + GATHER_COLUMNS - 1) // GATHER_COLUMNS
+        )
         cdef int thread
         cdef float[:, :, ::1] sample = np.empty(
             (self.n_threads, GATHER_COLUMNS, n), dtype=np.float32
@@ -412,8 +418,8 @@ cdef class Binner:
             known = known[~np.isnan(known)]
             if n_missed[:, feature].max() <= self.max_bins - len(known):
                 missed = [
-                    np.asarray(self.missed)[thread, feature, : n_missed[thread, feature]]
-                    for thread in range(self.n_threads)
+                    np.asarray(self.missed)[thread, feature, :count]
+                    for thread, count in enumerate(n_missed[:, feature])
                 ]
                 known = np.unique(np.concatenate([known, *missed]))
                 if len(known) <= self.max_bins:

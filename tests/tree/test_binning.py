@@ -30,7 +30,7 @@ def bin_matrix(X, max_bins=255, n_threads=1, sample=None):
 
 
 def assert_are_bins(x, bins, n_bins, missing, low, high, max_bins=255):
-    """The bins are those of intervals of float32(x), and what is said of them is true."""
+    """The bins are intervals of float32(x), and what is said of them is true."""
     with np.errstate(over="ignore"):
         x = x.astype(np.float32)
     is_nan = np.isnan(x)
@@ -86,7 +86,16 @@ def test_any_values(x, max_bins):
         lambda rng, n: 1e6 + 1e-1 * rng.random(n),
         lambda rng, n: np.r_[np.full(n - 1, 7.0), 1e30],
     ],
-    ids=["normal", "cauchy", "lognormal", "poisson", "zeros", "missing", "offset", "outlier"],
+    ids=[
+        "normal",
+        "cauchy",
+        "lognormal",
+        "poisson",
+        "zeros",
+        "missing",
+        "offset",
+        "outlier",
+    ],
 )
 def test_distributions(draw, max_bins):
     x = draw(np.random.default_rng(0), 5000)

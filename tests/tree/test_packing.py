@@ -58,7 +58,8 @@ def test_all_layouts_pack_alike(n_samples, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "dtype", ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "float16"]
+    "dtype",
+    ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "float16"],
 )
 def test_all_types_pack_alike(dtype):
     X = np.random.default_rng(0).integers(0, 100, size=(2000, 5)).astype(dtype)
