@@ -1,19 +1,23 @@
 """Quantile bins: find the edges on a sample, then assign every value to its bin.
 
-A feature with at most `max_bins` distinct values has one bin a value (it is *exact*). Any
-other is cut so that its bins hold about equally many of the sampled values, a value that
-alone fills a bin getting a bin of its own. The bin of x is the number of edges below x, and
-that of a missing value is `MISSING_BIN`.
+A feature with at most `max_bins` distinct values has one bin a value (it is *exact*).
+Any other is cut so that its bins hold about equally many of the sampled values, a value
+that alone fills a bin getting a bin of its own. The bin of x is the number of edges
+below x, and that of a missing value is `MISSING_BIN`.
 
-Assignment is a search among up to 254 sorted edges, made short by a table: the range of the
-edges is cut into `N_CELLS` cells of equal width, and the table gives the number of edges
-before each cell. What is left are the edges inside the cell of x, at most one if the values
-are spread evenly. A fixed number of halvings that suffices for the feature's fullest cell
-settles it without a branch. Cells are computed by the same (monotone) arithmetic for edges
-and for values, so rounding cannot put a value on the wrong side of an edge.
+Assignment is a search among up to 254 sorted edges, made short by a table: the range of
+the edges is cut into `N_CELLS` cells of equal width, and the table gives the number of
+edges before each cell. What is left are the edges inside the cell of x, at most one if
+the values are spread evenly. A fixed number of halvings that suffices for the feature's
+fullest cell settles it without a branch. Cells are computed by the same (monotone)
+arithmetic for edges and for values, so rounding cannot put a value on the wrong side of
+an edge.
 
 Values that an exact feature's sample missed are collected on the way. If all its values
 still fit, the feature is assigned a second time; otherwise it is no longer exact.
+
+Bytes (uint8 and bool) need no sample: they are all counted, and their table has a cell
+for each value.
 """
 
 import numpy as np
@@ -26,7 +30,7 @@ from libc.string cimport memcpy, memset
 from sklearn_bandit._openmp cimport thread_num
 from sklearn_bandit._simd cimport simd_void
 
-from ._matrix cimport Matrix, MatrixView, gather_column, load_column
+from ._matrix cimport UINT8, Matrix, MatrixView, gather_column, load_column
 
 MISSING_BIN = 255
 MAX_BINS = 255
@@ -42,7 +46,7 @@ cdef enum:
     GROUP = 32
     # Rows of one task: tables are fetched once for so many rows.
     TASK_ROWS = 4096
-    # Sampled rows are read for so many neighbouring columns at once: a cache line of them.
+    # Sampled rows are read for so many neighbouring columns at once: a cache line.
     GATHER_COLUMNS = 16
     # The sample is sorted by three digits of eleven bits.
     DIGIT_BITS = 11
@@ -56,13 +60,20 @@ cdef inline float _midpoint(float low, float high) noexcept nogil:
     return middle if low <= middle < high else low
 
 
-cdef inline Py_ssize_t _end_of_run(
-    const float* values, Py_ssize_t start, Py_ssize_t n
+cdef Py_ssize_t _count_runs(
+    float* values, Py_ssize_t n, uint32_t* counts
 ) noexcept nogil:
-    cdef Py_ssize_t end = start + 1
-    while end < n and values[end] == values[start]:
-        end += 1
-    return end
+    """Leave the distinct ones of sorted values, with their counts; return how many."""
+    cdef Py_ssize_t i, n_distinct = 0
+
+    for i in range(n):
+        if i > 0 and values[i] == values[n_distinct - 1]:
+            counts[n_distinct - 1] += 1
+        else:
+            values[n_distinct] = values[i]
+            counts[n_distinct] = 1
+            n_distinct += 1
+    return n_distinct
 
 
 cdef Py_ssize_t _sort(
@@ -118,34 +129,29 @@ cdef Py_ssize_t _sort(
 
 
 cdef Py_ssize_t _cut(
-    const float* values, Py_ssize_t n, Py_ssize_t n_distinct, Py_ssize_t max_bins,
+    const float* values, const uint32_t* counts, Py_ssize_t n, Py_ssize_t max_bins,
     float* edges
 ) noexcept nogil:
-    """Cut sorted values into bins of about equal counts; return the number of edges."""
-    cdef Py_ssize_t n_edges = 0, bins_left = max_bins, distinct_left = n_distinct
-    cdef Py_ssize_t start = 0, end, next_end, in_bin = 0, n_left = n
+    """Cut distinct values into bins of about equal counts; return how many edges."""
+    cdef Py_ssize_t i, n_edges = 0, bins_left = max_bins
+    cdef double n_left = 0.0, in_bin = 0.0
 
-    if n == 0:
-        return 0
-    end = _end_of_run(values, 0, n)
-    while True:
-        in_bin += end - start
-        distinct_left -= 1
-        if end == n or bins_left == 1:
-            return n_edges
-        next_end = _end_of_run(values, end, n)
-        # Close the bin where its count is nearest to what is left for each bin.
-        if (
-            distinct_left < bins_left
-            or (2 * in_bin + next_end - end) * bins_left >= 2 * n_left
+    for i in range(n):
+        n_left += counts[i]
+    for i in range(n - 1):
+        in_bin += counts[i]
+        # Close the bin where its count is nearest to what is left for each bin, and
+        # after every value once there are bins enough for all values to come.
+        if bins_left > 1 and (
+            n - 1 - i < bins_left
+            or (in_bin + 0.5 * counts[i + 1]) * bins_left >= n_left
         ):
-            edges[n_edges] = _midpoint(values[end - 1], values[end])
+            edges[n_edges] = _midpoint(values[i], values[i + 1])
             n_edges += 1
             n_left -= in_bin
             bins_left -= 1
-            in_bin = 0
-        start = end
-        end = next_end
+            in_bin = 0.0
+    return n_edges
 
 
 cdef simd_void _find_cells(
@@ -194,6 +200,36 @@ cdef void _find_bins(
                 bin_ += half * (values[i] > edges[bin_ + half - 1])
                 half >>= 1
             bins[i] = <uint8_t>bin_
+
+
+cdef void _count_bytes(
+    const Matrix* X, Py_ssize_t start, Py_ssize_t end, uint32_t* counts
+) noexcept nogil:
+    """Count the values of each column of some rows, in tiles as for the assignment."""
+    cdef Py_ssize_t group = 0, group_end, i, j
+    cdef const uint8_t* row
+
+    while group < X.n_columns:
+        group_end = min(group + GROUP, X.n_columns)
+        for i in range(start, end):
+            row = <const uint8_t*>X.data + i * X.row_stride
+            for j in range(group, group_end):
+                counts[j * N_SLOTS + row[j * X.column_stride]] += 1
+        group = group_end
+
+
+cdef void _look_up(
+    const Matrix* X, Py_ssize_t column, Py_ssize_t start, Py_ssize_t n,
+    const uint8_t* table, uint8_t* bins
+) noexcept nogil:
+    """Bins of consecutive bytes of a column."""
+    cdef const uint8_t* first = (
+        <const uint8_t*>X.data + start * X.row_stride + column * X.column_stride
+    )
+    cdef Py_ssize_t i
+
+    for i in range(n):
+        bins[i] = table[first[i * X.row_stride]]
 
 
 cdef class Binner:
@@ -259,7 +295,9 @@ cdef class Binner:
             The rows to use.
         """
         cdef Py_ssize_t n = rows.shape[0], group, start, end, n_kept, j, i
-        cdef Py_ssize_t n_groups = (self.n_features + GATHER_COLUMNS - 1) // GATHER_COLUMNS
+        cdef Py_ssize_t n_groups = (
+            (self.n_features + GATHER_COLUMNS - 1) // GATHER_COLUMNS
+        )
         cdef int thread
         cdef float[:, :, ::1] sample = np.empty(
             (self.n_threads, GATHER_COLUMNS, n), dtype=np.float32
@@ -287,7 +325,53 @@ cdef class Binner:
                     &sample[thread, j - start, 0], n, &keys[thread, 0, 0],
                     &keys[thread, 1, 0],
                 )
-                self._set_edges(j, &sample[thread, j - start, 0], n_kept)
+                n_kept = _count_runs(
+                    &sample[thread, j - start, 0], n_kept, &keys[thread, 0, 0]
+                )
+                self._set_edges(
+                    j, &sample[thread, j - start, 0], &keys[thread, 0, 0], n_kept
+                )
+
+    def find_byte_edges(self, MatrixView X):
+        """Find the edges of all features of a matrix of bytes, from all its rows.
+
+        Parameters
+        ----------
+        X : MatrixView
+            The matrix, of uint8 or bool.
+        """
+        cdef Py_ssize_t n = X.matrix.n_rows, task, feature, value, n_distinct, bin_
+        cdef Py_ssize_t n_tasks = (n + TASK_ROWS - 1) // TASK_ROWS
+        cdef uint32_t[:, :, ::1] counts = np.zeros(
+            (self.n_threads, self.n_features, N_SLOTS), dtype=np.uint32
+        )
+        cdef const uint32_t[:, ::1] total
+        cdef float[N_SLOTS] values
+        cdef uint32_t[N_SLOTS] present
+
+        for task in prange(
+            n_tasks, nogil=True, schedule="dynamic", num_threads=self.n_threads
+        ):
+            _count_bytes(
+                &X.matrix, task * TASK_ROWS, min((task + 1) * TASK_ROWS, n),
+                &counts[thread_num(), 0, 0],
+            )
+        total = np.asarray(counts).sum(axis=0, dtype=np.uint32)
+        for feature in range(self.n_features):
+            n_distinct = 0
+            for value in range(N_SLOTS):
+                if total[feature, value]:
+                    values[n_distinct] = value
+                    present[n_distinct] = total[feature, value]
+                    n_distinct += 1
+            self._set_edges(feature, values, present, n_distinct, unit_cells=True)
+            self.is_exact[feature] = False  # no value can be missed
+            for value in range(n_distinct):
+                bin_ = self.table[feature, <Py_ssize_t>values[value]]
+                self.low[0, feature, bin_] = min(
+                    self.low[0, feature, bin_], values[value]
+                )
+                self.high[0, feature, bin_] = values[value]
 
     def assign(
         self,
@@ -334,8 +418,8 @@ cdef class Binner:
             known = known[~np.isnan(known)]
             if n_missed[:, feature].max() <= self.max_bins - len(known):
                 missed = [
-                    np.asarray(self.missed)[thread, feature, : n_missed[thread, feature]]
-                    for thread in range(self.n_threads)
+                    np.asarray(self.missed)[thread, feature, :count]
+                    for thread, count in enumerate(n_missed[:, feature])
                 ]
                 known = np.unique(np.concatenate([known, *missed]))
                 if len(known) <= self.max_bins:
@@ -370,29 +454,33 @@ cdef class Binner:
 
     def _set_values(self, Py_ssize_t feature, const float[::1] values):
         """One bin for each of some sorted distinct values."""
-        self._set_edges(feature, &values[0], values.shape[0])
+        cdef uint32_t[::1] counts = np.ones(values.shape[0], dtype=np.uint32)
+        self._set_edges(feature, &values[0], &counts[0], values.shape[0])
         np.asarray(self.low)[:, feature] = np.inf
         np.asarray(self.high)[:, feature] = -np.inf
         np.asarray(self.n_missed)[:, feature] = 0
 
     cdef void _set_edges(
-        self, Py_ssize_t feature, const float* values, Py_ssize_t n
+        self,
+        Py_ssize_t feature,
+        const float* values,
+        const uint32_t* counts,
+        Py_ssize_t n,
+        bint unit_cells=False,
     ) noexcept nogil:
-        """Edges and look-up table of a feature from its sorted values."""
+        """Edges and look-up table of a feature from its n distinct values."""
         cdef float* edges = &self.edges[feature, 0]
-        cdef Py_ssize_t n_distinct = 0, n_edges, start = 0, i, fullest = 0, in_cell = 0
+        cdef Py_ssize_t n_edges, i, fullest = 0, before
         cdef int32_t[N_SLOTS] cells
         cdef bint unused
         cdef int cell
         cdef float width
 
-        while start < n:
-            if n_distinct < self.max_bins:
-                self.values[feature, n_distinct] = values[start]
-            n_distinct += 1
-            start = _end_of_run(values, start, n)
-        self.is_exact[feature] = n_distinct <= self.max_bins
-        n_edges = _cut(values, n, n_distinct, self.max_bins, edges)
+        self.is_exact[feature] = n <= self.max_bins
+        if self.is_exact[feature]:
+            for i in range(n):
+                self.values[feature, i] = values[i]
+        n_edges = _cut(values, counts, n, self.max_bins, edges)
         self.n_edges[feature] = n_edges
         self.n_halvings[feature] = 0
         if n_edges == 0:
@@ -401,7 +489,10 @@ cdef class Binner:
         width = edges[n_edges - 1] - edges[0]
         self.origin[feature] = edges[0]
         self.scale[feature] = 0.0
-        if width > 0.0:
+        if unit_cells:
+            self.origin[feature] = 0.0
+            self.scale[feature] = 1.0
+        elif width > 0.0:
             self.scale[feature] = min((N_CELLS - 1) / width, FLT_MAX)
         _find_cells(
             edges, n_edges, self.origin[feature], self.scale[feature], cells, &unused
@@ -409,10 +500,10 @@ cdef class Binner:
         i = 0
         for cell in range(N_CELLS):
             self.table[feature, cell] = i
-            in_cell = i
+            before = i
             while i < n_edges and cells[i] == cell:
                 i += 1
-            fullest = max(fullest, i - in_cell)
+            fullest = max(fullest, i - before)
         while (1 << self.n_halvings[feature]) <= fullest:
             self.n_halvings[feature] += 1
 
@@ -439,8 +530,11 @@ cdef class Binner:
                 n = min(BLOCK_ROWS, end - i)
                 for j in range(group, group_end):
                     feature = features[j]
-                    load_column(X, feature, i, n, values)
-                    self._assign_block(feature, values, n, bins)
+                    if X.type == UINT8:
+                        _look_up(X, feature, i, n, &self.table[feature, 0], bins)
+                    else:
+                        load_column(X, feature, i, n, values)
+                        self._assign_block(feature, values, n, bins)
                     memcpy(&columns[feature, i], bins, n)
                     out = &rows[i, feature]
                     for k in range(n):

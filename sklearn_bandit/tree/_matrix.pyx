@@ -1,8 +1,9 @@
 """Read a dense matrix of any common type, in place, as float32.
 
 scikit-learn's trees are grown and predict on ``float32(X)``. Kernels here see the same
-numbers whatever the type and the order of the user's matrix, converted a few hundred values
-at a time, so that the matrix itself (it may be memory-mapped) is never copied whole.
+numbers whatever the type and the order of the user's matrix, converted a few hundred
+values at a time, so that the matrix itself (it may be memory-mapped) is never copied
+whole.
 """
 
 import numpy as np
@@ -110,7 +111,8 @@ cdef void _load(
 
 
 cdef void _gather(
-    const value_t* first, Py_ssize_t stride, const uint32_t* rows, Py_ssize_t n, float* out
+    const value_t* first, Py_ssize_t stride, const uint32_t* rows, Py_ssize_t n,
+    float* out
 ) noexcept nogil:
     cdef const char* at = <const char*>first
     cdef Py_ssize_t i

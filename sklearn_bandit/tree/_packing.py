@@ -1,8 +1,8 @@
-"""The training data as trees read it: one byte a value, row by row and column by column.
+"""The training data as trees read it: one byte a value, by rows and by columns.
 
-Packed once per forest and shared by all its trees and threads. Rows serve the nodes that are
-small or sampled (a row is one or a few cache lines), columns the large nodes that are
-counted or partitioned whole.
+Packed once per forest and shared by all its trees and threads. Rows serve the nodes
+that are small or sampled (a row is one or a few cache lines), columns the large nodes
+that are counted or partitioned whole.
 """
 
 import numpy as np
@@ -32,12 +32,13 @@ class PackedData:
     Attributes
     ----------
     rows : ndarray of uint8 of shape (n_samples, stride)
-        Bins row by row, padded with zeros to a multiple of 16, 32 or 64 bytes; the first row
-        starts on a cache line.
+        Bins row by row, padded with zeros to a multiple of 16, 32 or 64 bytes; the
+        first row starts on a cache line.
     columns : ndarray of uint8 of shape (n_features, n_samples)
         Bins column by column.
     n_bins : ndarray of int32 of shape (n_features,)
-        Number of bins of each feature, from 1 to 255, that for missing values not counted.
+        Number of bins of each feature, from 1 to 255, that for missing values not
+        counted.
     has_missing : ndarray of uint8 of shape (n_features,)
         Whether the feature has missing values; their bin is `MISSING_BIN`.
     bin_low, bin_high : ndarray of float64 of shape (n_features, 255)
@@ -73,8 +74,9 @@ class PackedData:
         Returns
         -------
         float or ndarray of float
-            Midpoint between the bins. The values are float32, so the midpoint is exact in
-            float64 and ``float32(x) <= threshold`` tells the sides apart as the bins do.
+            Midpoint between the bins. The values are float32, so that the midpoint in
+            float64 is strictly between them, and ``float32(x) <= threshold`` tells the
+            sides apart as the bins do.
         """
         return (self.bin_high[feature, left] + self.bin_low[feature, right]) / 2.0
 
@@ -85,12 +87,12 @@ def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None):
     Parameters
     ----------
     X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        Numbers of any type, NaN where missing, taken as float32 (as scikit-learn's trees do).
-        A dense matrix of a common type is read in place, in any order of its elements; other
-        ones are converted a chunk of rows at a time.
+        Numbers of any type, NaN where missing, taken as float32 (as scikit-learn's
+        trees do). A dense matrix of a common type is read in place, in any order of its
+        elements; other ones are converted a chunk of rows at a time.
     max_bins : int, default=255
-        Bins a feature may have, at least 2, missing values not counted: more keep more of
-        the feature's thresholds, fewer make histograms cheaper.
+        Bins a feature may have, at least 2, missing values not counted: more keep more
+        of the feature's thresholds, fewer make histograms cheaper.
     n_threads : int, default=1
         Threads to use; the result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -111,9 +113,13 @@ def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None):
     for first in range(0, n_features, FEATURE_GROUP):
         group = slice(first, min(first + FEATURE_GROUP, n_features))
         parts.append(
-            _bin(X[:, group], sample, max_bins, n_threads, rows[:, group], columns[group])
+            _bin(
+                X[:, group], sample, max_bins, n_threads, rows[:, group], columns[group]
+            )
         )
-    n_bins, has_missing, bin_low, bin_high = map(np.concatenate, zip(*parts, strict=True))
+    n_bins, has_missing, bin_low, bin_high = map(
+        np.concatenate, zip(*parts, strict=True)
+    )
     if not (np.isfinite(bin_low).all() and np.isfinite(bin_high).all()):
         raise ValueError(
             "Input X contains infinity or a value too large for dtype('float32')."
@@ -127,7 +133,9 @@ def _bin(X, sample, max_bins, n_threads, rows, columns):
     if sparse.issparse(X):
         X = X.tocsr()
     binner = Binner(X.shape[1], max_bins, n_threads)
-    if _in_place(X):
+    if X.dtype in (np.uint8, np.bool_) and _in_place(X):
+        binner.find_byte_edges(MatrixView(X))
+    elif _in_place(X):
         binner.find_edges(MatrixView(X), sample)
     else:
         sampled = _convert(X[sample])
@@ -149,7 +157,7 @@ def _in_place(X):
 
 
 def _row_chunks(X):
-    """The matrix in one piece if it can be read in place, else converted by chunks."""
+    """Yield the matrix in one piece if it can be read in place, else in chunks."""
     if _in_place(X):
         yield 0, X
         return
@@ -166,7 +174,7 @@ def _convert(X):
 
 
 def _sample_rows(n_samples, random_state):
-    """Up to `SAMPLE_SIZE` rows: one at random out of each of as many equal stretches."""
+    """Draw up to `SAMPLE_SIZE` rows: one out of each of as many equal stretches."""
     if n_samples <= SAMPLE_SIZE:
         return np.arange(n_samples, dtype=np.uint32)
     ends = np.arange(1, SAMPLE_SIZE + 1) * n_samples // SAMPLE_SIZE
