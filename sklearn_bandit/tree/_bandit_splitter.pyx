@@ -24,6 +24,7 @@ from libc.math cimport INFINITY, ceil, log2
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
+from sklearn_bandit._simd cimport simd_void
 from sklearn_bandit.bandit._arms cimport eliminate
 from sklearn_bandit.bandit._radii cimport effective_size, paired_radius, split_delta
 
@@ -288,7 +289,8 @@ count_rows
     ) noexcept nogil:
         """Drop the rivals that are worse than the leader; return how many are left."""
         cdef Py_ssize_t i, j, n_left
-        cdef double total = 0.0, mean, d, square, sum_2, sum_4
+        cdef double total = 0.0, mean, sum_2, sum_4
+        cdef double best_score = self.splits[self.arms[leader[0]]].score
 
         self.target.losses(
             block, self.sample, n_used, &self.splits[self.arms[leader[0]]],
@@ -305,19 +307,14 @@ count_rows
                 block, self.sample, n_used, &self.splits[self.arms[i]],
                 &self.sample_totals[0], &self.rival_loss[0], NULL,
             )
-            mean = 0.0
-            for j in range(n_used):
-                self.rival_loss[j] -= self.leader_loss[j]
-                mean += self.row_weight[j] * self.rival_loss[j]
-            mean /= total
-            sum_2 = 0.0
-            sum_4 = 0.0
-            for j in range(n_used):
-                # The weighted mean, linearised: what each row adds to its error.
-                d = self.row_weight[j] * (self.rival_loss[j] - mean)
-                square = d * d
-                sum_2 += square
-                sum_4 += square * square
+            # The mean of the losses is the impurity of the children, which is known.
+            mean = (best_score - self.splits[self.arms[i]].score) / (
+                total * self.target.n_outputs
+            )
+            add_powers(
+                &self.rival_loss[0], &self.leader_loss[0], &self.row_weight[0], n_used,
+                mean, &sum_2, &sum_4,
+            )
             self.mean[i] = mean
             self.radius[i] = paired_radius(
                 n_used * sum_2 / (total * total), n_used, effective_size(sum_2, sum_4),
@@ -418,6 +415,26 @@ count_rows
                 )
             i += n_group
         return NOTHING if best.feature < 0 else FOUND
+
+
+cdef simd_void add_powers(
+    const double* rival, const double* leader, const double* weight, Py_ssize_t n,
+    double mean, double* sum_2, double* sum_4,
+) noexcept nogil:
+    """Sums of the second and fourth powers of what each row adds to the error.
+
+    The weighted mean of the differences, linearised: ``weight (difference - mean)``.
+    """
+    cdef double d, square, second = 0.0, fourth = 0.0
+    cdef Py_ssize_t i
+
+    for i in range(n):
+        d = weight[i] * (rival[i] - leader[i] - mean)
+        square = d * d
+        second += square
+        fourth += square * square
+    sum_2[0] = second
+    sum_4[0] = fourth
 
 
 cdef bint is_constant(

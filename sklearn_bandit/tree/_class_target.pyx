@@ -340,16 +340,27 @@ cdef class ClassTarget(Target):
             for i in range(self.n_channels):
                 self.tables[i] += squares_left / n_outputs
                 self.tables[n_cells + i] += squares_right / n_outputs
-        for i in range(n):
-            bin = column[<Py_ssize_t> ids[i] * block.stride]
-            goes_left = bin <= split.bin
-            if bin == MISSING_BIN:
-                goes_left = split.missing_left
-            table = self.tables if goes_left else self.tables + n_cells
-            loss[i] = 0.0
-            for j in range(n_outputs):
-                loss[i] += table[block.labels[<Py_ssize_t> ids[i] * n_outputs + j]]
-            loss[i] /= n_outputs
+        if n_outputs == 1:
+            # Two tables, one after the other: the side of a row is an offset.
+            for i in range(n):
+                bin = column[<Py_ssize_t> ids[i] * block.stride]
+                goes_left = bin <= split.bin
+                if bin == MISSING_BIN:
+                    goes_left = split.missing_left
+                loss[i] = self.tables[
+                    block.labels[ids[i]] + (0 if goes_left else n_cells)
+                ]
+        else:
+            for i in range(n):
+                bin = column[<Py_ssize_t> ids[i] * block.stride]
+                goes_left = bin <= split.bin
+                if bin == MISSING_BIN:
+                    goes_left = split.missing_left
+                table = self.tables if goes_left else self.tables + n_cells
+                loss[i] = 0.0
+                for j in range(n_outputs):
+                    loss[i] += table[block.labels[<Py_ssize_t> ids[i] * n_outputs + j]]
+                loss[i] /= n_outputs
         if weight != NULL:
             for i in range(n):
                 weight[i] = (
@@ -525,7 +536,7 @@ cdef inline_void scan_side(
     """
     cdef Py_ssize_t k, n_cells = width if width else scan.n_cells
     cdef double weight, right, right_weight, score, best_score = best.score
-    cdef double left_weight = 0.0, left_sum = 0.0, right_sum = 0.0
+    cdef double left_weight = 0.0, left_sum, right_sum
     cdef double inverse_outputs = 1.0 / scan.n_outputs
     cdef int word, bin, previous = -1
     cdef uint64_t bits
@@ -561,52 +572,50 @@ cdef inline_void scan_side(
                 if weight == 0.0:
                     continue
             if previous >= 0:
-                right_weight = scan.weight - left_weight
-                score = left_sum / left_weight + right_sum / right_weight
-                if scan.entropy:
-                    score = (
-                        left_sum + right_sum
-                        - scan.n_outputs * (xlogx(left_weight) + xlogx(right_weight))
-                    )
-                if (
-                    score > best_score
-                    and right_weight > 0.0
-                    and (
-                        scan.allowed == NULL
-                        or (scan.allowed[previous >> 6] >> (previous & 63)) & 1
-                    )
-                    and is_allowed(
-                        scan.limits, scan.constraint, left_weight, right_weight, n_left,
-                        left[0] / left_weight,
-                        (scan.totals[0] - left[0]) / right_weight,
-                    )
-                ):
-                    best_score = score
-                    best.score = score
-                    best.feature = scan.feature
-                    best.bin = previous
-                    best.next_bin = bin
-                    best.missing_left = missing_left
-                    best.has_missing = has_missing
-                    for k in range(scan.n_channels):
-                        best.left[k] = left[k]
                 scan.varies = True
+                if (
+                    scan.allowed == NULL
+                    or (scan.allowed[previous >> 6] >> (previous & 63)) & 1
+                ):
+                    right_weight = scan.weight - left_weight
+                    left_sum = 0.0
+                    right_sum = 0.0
+                    if scan.entropy:
+                        for k in range(n_cells):
+                            left_sum += xlogx(left[k])
+                            right_sum += xlogx(scan.totals[k] - left[k])
+                        score = left_sum + right_sum - scan.n_outputs * (
+                            xlogx(left_weight) + xlogx(right_weight)
+                        )
+                    else:
+                        for k in range(n_cells):
+                            right = scan.totals[k] - left[k]
+                            left_sum += left[k] * left[k]
+                            right_sum += right * right
+                        score = left_sum / left_weight + right_sum / right_weight
+                    if (
+                        score > best_score
+                        and right_weight > 0.0
+                        and is_allowed(
+                            scan.limits, scan.constraint, left_weight, right_weight,
+                            n_left, left[0] / left_weight,
+                            (scan.totals[0] - left[0]) / right_weight,
+                        )
+                    ):
+                        best_score = score
+                        best.score = score
+                        best.feature = scan.feature
+                        best.bin = previous
+                        best.next_bin = bin
+                        best.missing_left = missing_left
+                        best.has_missing = has_missing
+                        for k in range(scan.n_channels):
+                            best.left[k] = left[k]
             if word == 4:
                 break
             left_weight += weight * inverse_outputs
-            left_sum = 0.0
-            right_sum = 0.0
-            if scan.entropy:
-                for k in range(n_cells):
-                    left[k] += cell[k]
-                    left_sum += xlogx(left[k])
-                    right_sum += xlogx(scan.totals[k] - left[k])
-            else:
-                for k in range(n_cells):
-                    left[k] += cell[k]
-                    right = scan.totals[k] - left[k]
-                    left_sum += left[k] * left[k]
-                    right_sum += right * right
+            for k in range(n_cells):
+                left[k] += cell[k]
             if scan.sizes != NULL:
                 n_left += scan.sizes[bin]
             if clear:

@@ -16,6 +16,7 @@ from libc.string cimport memcpy, memset
 
 from ._data cimport MISSING_BIN, Block, Limits, Split
 from ._random cimport random_unit
+from ._ranking cimport MAX_RANKED, Ranker
 from ._splitter cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
 from ._target cimport Target
 
@@ -27,7 +28,6 @@ cdef enum:
     ALL_ROWS = 0
     COPIED = 1
     RANKED = 2
-    MAX_RANKS = 255
     # Rows of a node after which an interrupt by the user is looked for.
     SIGNAL_ROWS = 100000
 
@@ -57,7 +57,16 @@ cdef struct Pending:
     Py_ssize_t n_constant       # features known to be constant
     double lower                # bounds of its value
     double upper
-    double priority             # best first: the improvement of its split
+
+
+cdef struct Leaf:
+    # Best first: a leaf that can be split.
+    Pending node
+    Py_ssize_t id               # its number in the tree
+    Split split
+    Py_ssize_t n_left
+    double improvement
+    double* totals              # of its two children
 
 
 cdef class Grower:
@@ -78,6 +87,8 @@ cdef class Grower:
         Grow best first to that many leaves; -1 for depth first without a limit.
     monotonic : bool
         Whether there are monotonic constraints.
+    ranker : Ranker or None
+        Ranks the rows of small nodes; None if every value has a bin of its own.
     """
 
     cdef Splitter splitter
@@ -87,15 +98,12 @@ cdef class Grower:
     cdef const uint8_t[:, ::1] columns
     cdef const double[:, ::1] low
     cdef const double[:, ::1] high
-    cdef const float[:, :] raw
-    cdef bint can_rank
-    cdef const uint8_t[::1] refinable       # features with several values in a bin
+    cdef Ranker ranker                      # None: every value has its own bin
     cdef uint32_t[::1] ids
     cdef uint32_t[::1] scratch_ids
     cdef Py_ssize_t copy_rows               # rows that fit into a copied block
-    cdef uint8_t* copied[2]
+    cdef uint8_t* copied
     cdef uint32_t* origin                   # copied rows: their number in all samples
-    cdef double* ranked_values              # value of each rank of each feature
     cdef Py_ssize_t max_depth
     cdef Py_ssize_t min_samples_split
     cdef Py_ssize_t max_leaf_nodes
@@ -111,13 +119,17 @@ cdef class Grower:
     cdef double* stack_totals
     cdef Py_ssize_t n_pending
     cdef Py_ssize_t stack_capacity
+    cdef Leaf* leaves                       # best first: leaves that can be split
+    cdef double* leaf_totals
+    cdef Py_ssize_t n_expandable
     cdef double* work                       # totals of a node, of its children
     cdef Split split
+    cdef object error                       # raised by an interrupt
 
     def __init__(
         self, packed, Splitter splitter, ids, *, max_depth, min_samples_split,
         min_samples_leaf, min_weight_leaf, min_impurity_decrease, max_leaf_nodes,
-        monotonic,
+        monotonic, Ranker ranker,
     ):
         cdef Py_ssize_t n_channels = splitter.target.n_channels
 
@@ -138,21 +150,24 @@ cdef class Grower:
         self.limits.monotonic = monotonic
         self.describe_samples()
         if max_leaf_nodes < 0:
-            self.reserve_copies(packed)
+            self.reserve_copies()
+            self.ranker = ranker
+            if ranker is not None:
+                self.target.reserve_copy(1, MAX_RANKED)
         self.work = <double*> malloc(4 * n_channels * sizeof(double))
         if self.work == NULL:
             raise MemoryError
         self.split.left = self.work + 3 * n_channels
 
     def __dealloc__(self):
-        free(self.copied[0])
-        free(self.copied[1])
+        free(self.copied)
         free(self.origin)
-        free(self.ranked_values)
         free(self.nodes)
         free(self.values)
         free(self.stack)
         free(self.stack_totals)
+        free(self.leaves)
+        free(self.leaf_totals)
         free(self.work)
 
     cdef int describe_samples(self) except -1:
@@ -170,19 +185,19 @@ cdef class Grower:
         self.target.describe(block)
         return 0
 
-    cdef int reserve_copies(self, packed) except -1:
-        """Make room for the two blocks of copied rows."""
-        cdef Py_ssize_t stride = self.rows.shape[1], n_features
+    cdef int reserve_copies(self) except -1:
+        """Make room for the block of copied rows."""
+        cdef Py_ssize_t stride = self.rows.shape[1]
 
-        self.copy_rows = min(max(COPY_BYTES // stride, MAX_RANKS), len(self.ids))
-        self.copied[0] = <uint8_t*> malloc(self.copy_rows * stride)
+        self.copy_rows = min(max(COPY_BYTES // stride, MAX_RANKED), len(self.ids))
+        self.copied = <uint8_t*> malloc(self.copy_rows * stride)
         self.origin = <uint32_t*> malloc(self.copy_rows * sizeof(uint32_t))
-        if self.copied[0] == NULL or self.origin == NULL:
+        if self.copied == NULL or self.origin == NULL:
             raise MemoryError
         self.target.reserve_copy(0, self.copy_rows)
         self.blocks[COPIED] = self.blocks[ALL_ROWS]
         self.blocks[COPIED].columns = NULL
-        self.blocks[COPIED].rows = self.copied[0]
+        self.blocks[COPIED].rows = self.copied
         return 0
 
     def grow(self):
@@ -198,14 +213,26 @@ cdef class Grower:
         cdef int status
 
         with nogil:
-            status = self.grow_depth_first()
+            if self.max_leaf_nodes < 0:
+                status = self.grow_depth_first()
+            else:
+                status = self.grow_best_first()
         if status < 0:
-            raise MemoryError
+            raise self.error if self.error is not None else MemoryError()
         nodes = np.asarray(<NodeRecord[:self.n_nodes]> self.nodes).copy()
         values = np.asarray(
             <double[:self.n_nodes, :self.target.n_values]> self.values
         ).copy()
         return nodes, values
+
+    cdef bint is_interrupted(self) noexcept with gil:
+        """Whether the user wants to stop; the exception is kept for `grow` to raise."""
+        try:
+            PyErr_CheckSignals()
+        except BaseException as error:
+            self.error = error
+            return True
+        return False
 
     # -- depth first ----
 
@@ -216,20 +243,9 @@ cdef class Grower:
         cdef double* right = self.work + 2 * n_channels
         cdef Pending node, child
         cdef Py_ssize_t n_left, id
-        cdef double middle
+        cdef double middle = 0.0
 
-        node.start = 0
-        node.n = self.ids.shape[0]
-        node.depth = 0
-        node.parent = -1
-        node.is_left = False
-        node.level = ALL_ROWS
-        node.n_constant = 0
-        node.lower = -INFINITY
-        node.upper = INFINITY
-        node.priority = 0.0
-        self.target.summarise(&self.blocks[0], &self.ids[0], node.n, totals)
-        self.root_weight = self.target.weight(totals)
+        self.start_root(&node)
         if self.push(&node, totals) < 0:
             return -1
         while self.n_pending:
@@ -240,12 +256,18 @@ cdef class Grower:
                 n_channels * sizeof(double),
             )
             id = self.add_node(&node, totals)
-            if id < 0:
+            if id < 0 or (node.n > SIGNAL_ROWS and self.is_interrupted()):
                 return -1
             if self.is_leaf(&node, totals):
                 continue
             if node.level == ALL_ROWS and node.n <= self.copy_rows:
                 self.copy_node(&node)
+            if (
+                self.ranker is not None
+                and node.level == COPIED
+                and node.n <= MAX_RANKED
+            ):
+                self.rank_node(&node)
             n_left = self.split_node(&node, totals, left, right)
             if n_left == 0:
                 continue
@@ -273,6 +295,20 @@ cdef class Grower:
 
     # -- nodes ----
 
+    cdef void start_root(self, Pending* node) noexcept nogil:
+        """Describe the root; its totals go to the front of `work`."""
+        node.start = 0
+        node.n = self.ids.shape[0]
+        node.depth = 0
+        node.parent = -1
+        node.is_left = False
+        node.level = ALL_ROWS
+        node.n_constant = 0
+        node.lower = -INFINITY
+        node.upper = INFINITY
+        self.target.summarise(&self.blocks[0], &self.ids[0], node.n, self.work)
+        self.root_weight = self.target.weight(self.work)
+
     cdef bint is_leaf(self, const Pending* node, const double* totals) noexcept nogil:
         """Whether a node is not even to be searched for a split."""
         return (
@@ -292,9 +328,8 @@ cdef class Grower:
         """
         cdef const Block* block = &self.blocks[node.level]
         cdef uint32_t* ids = &self.ids[node.start]
-        cdef Py_ssize_t n_left, k
+        cdef Py_ssize_t n_left
         cdef Outcome outcome
-        cdef double weight, improvement
 
         self.limits.n_rows = node.n
         self.limits.lower = node.lower
@@ -318,16 +353,23 @@ cdef class Grower:
             self.summarise_children(
                 block, ids, node.n, n_left, outcome, totals, left, right
             )
-        if self.min_impurity_decrease > 0.0:
-            weight = self.target.weight(totals)
-            improvement = weight / self.root_weight * (
-                self.target.impurity(totals)
-                - self.target.weight(left) / weight * self.target.impurity(left)
-                - self.target.weight(right) / weight * self.target.impurity(right)
-            )
-            if improvement + EPSILON < self.min_impurity_decrease:
-                return 0
+        if (
+            self.min_impurity_decrease > 0.0
+            and self.improvement(totals, left, right) + EPSILON
+            < self.min_impurity_decrease
+        ):
+            return 0
         return n_left
+
+    cdef double improvement(
+        self, const double* totals, const double* left, const double* right
+    ) noexcept nogil:
+        """Decrease in impurity by a split, weighted by the node's share of the data."""
+        return (
+            self.target.weight(totals) * self.target.impurity(totals)
+            - self.target.weight(left) * self.target.impurity(left)
+            - self.target.weight(right) * self.target.impurity(right)
+        ) / self.root_weight
 
     cdef void summarise_children(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, Py_ssize_t n_left,
@@ -411,7 +453,7 @@ cdef class Grower:
 
         for i in range(node.n):
             memcpy(
-                self.copied[0] + i * stride,
+                self.copied + i * stride,
                 block.rows + <Py_ssize_t> ids[i] * stride,
                 stride,
             )
@@ -420,6 +462,117 @@ cdef class Grower:
             self.origin[i] = ids[i]
             ids[i] = <uint32_t> i
         node.level = COPIED
+
+    cdef void rank_node(self, Pending* node) noexcept nogil:
+        """Replace a node's bins by ranks; its subtree is grown on these."""
+        cdef const Block* block = &self.blocks[COPIED]
+        cdef uint32_t* ids = &self.ids[node.start]
+        cdef Py_ssize_t i, n_varying = self.splitter.n_features - node.n_constant
+
+        if n_varying == 0:
+            return
+        self.ranker.rank(
+            block, ids, self.origin, node.n, &self.splitter.features[node.n_constant],
+            n_varying, &self.blocks[RANKED],
+        )
+        self.target.gather(1, block, ids, node.n, &self.blocks[RANKED])
+        for i in range(node.n):
+            ids[i] = <uint32_t> i
+        node.level = RANKED
+
+    # -- best first ----
+
+    cdef int grow_best_first(self) noexcept nogil:
+        """Expand the leaf whose split improves most until there are enough leaves.
+
+        The split of a leaf is found (and its rows are put in order) as soon as there is
+        such a leaf; expanding it is then only a matter of bookkeeping. Nodes are not
+        finished one subtree at a time, so nothing is copied and no constants are known.
+        """
+        cdef Py_ssize_t n_channels = self.target.n_channels
+        cdef Py_ssize_t n_leaves = 1, best, i, side
+        cdef Leaf leaf
+        cdef Pending child
+        cdef double middle = 0.0
+
+        self.leaves = <Leaf*> malloc((self.max_leaf_nodes + 1) * sizeof(Leaf))
+        self.leaf_totals = <double*> malloc(
+            (self.max_leaf_nodes + 1) * 2 * n_channels * sizeof(double)
+        )
+        if self.leaves == NULL or self.leaf_totals == NULL:
+            return -1
+        for i in range(self.max_leaf_nodes + 1):
+            self.leaves[i].totals = self.leaf_totals + 2 * i * n_channels
+        self.start_root(&child)
+        if self.add_leaf(&child, self.work) < 0:
+            return -1
+        while self.n_expandable and n_leaves < self.max_leaf_nodes:
+            best = 0
+            for i in range(1, self.n_expandable):
+                if self.leaves[i].improvement > self.leaves[best].improvement:
+                    best = i
+            # Swap it out of the list; its totals stay in the place behind the list.
+            self.n_expandable -= 1
+            leaf = self.leaves[best]
+            self.leaves[best] = self.leaves[self.n_expandable]
+            self.leaves[self.n_expandable] = leaf
+            self.split = leaf.split
+            self.split.left = self.work + 3 * n_channels
+            self.set_split(leaf.id, leaf.n_left, leaf.node.n, &self.blocks[ALL_ROWS])
+            memcpy(
+                self.leaf_totals + 2 * self.max_leaf_nodes * n_channels,
+                leaf.totals, 2 * n_channels * sizeof(double),
+            )
+            if self.limits.monotonic:
+                middle = self.target.middle(leaf.totals, leaf.totals + n_channels)
+            for side in range(2):
+                child = leaf.node
+                child.depth += 1
+                child.parent = leaf.id
+                child.is_left = side == 0
+                child.n_constant = 0
+                if side == 0:
+                    child.n = leaf.n_left
+                else:
+                    child.start += leaf.n_left
+                    child.n -= leaf.n_left
+                self.split.feature = leaf.split.feature
+                if self.limits.monotonic:
+                    self.bound(&child, &leaf.node, middle)
+                memcpy(
+                    self.work,
+                    self.leaf_totals
+                    + (2 * self.max_leaf_nodes + side) * n_channels,
+                    n_channels * sizeof(double),
+                )
+                if self.add_leaf(&child, self.work) < 0:
+                    return -1
+            n_leaves += 1
+        return 0
+
+    cdef int add_leaf(self, Pending* node, double* totals) noexcept nogil:
+        """Add a node and, if it can be split, what its split would be."""
+        cdef Py_ssize_t n_channels = self.target.n_channels
+        cdef double* left = self.work + n_channels
+        cdef double* right = self.work + 2 * n_channels
+        cdef Leaf* leaf = &self.leaves[self.n_expandable]
+        cdef Py_ssize_t id = self.add_node(node, totals)
+
+        if id < 0 or (node.n > SIGNAL_ROWS and self.is_interrupted()):
+            return -1
+        if self.is_leaf(node, totals):
+            return 0
+        leaf.n_left = self.split_node(node, totals, left, right)
+        if leaf.n_left == 0:
+            return 0
+        leaf.node = node[0]
+        leaf.id = id
+        leaf.split = self.split
+        leaf.improvement = self.improvement(totals, left, right)
+        memcpy(leaf.totals, left, n_channels * sizeof(double))
+        memcpy(leaf.totals + n_channels, right, n_channels * sizeof(double))
+        self.n_expandable += 1
+        return 0
 
     # -- results ----
 

@@ -11,6 +11,7 @@ from ._bandit_splitter import BanditSplitter
 from ._grower import Grower
 from ._handover import to_sklearn_tree
 from ._packing import MAX_BINS
+from ._ranking import Ranker, refinable_features
 from ._splitter import Splitter
 
 MAX_INT64 = np.iinfo(np.int64).max
@@ -91,6 +92,7 @@ def grow_tree(estimator, problem, seed, counts=None, weights=None, budget=None):
         min_impurity_decrease=estimator.min_impurity_decrease,
         max_leaf_nodes=-1 if max_leaf_nodes is None else max_leaf_nodes,
         monotonic=constraints is not None,
+        ranker=make_ranker(problem.packed),
     )
     nodes, values = grower.grow()
     if problem.features is not None:
@@ -139,8 +141,15 @@ def make_splitter(estimator, problem, target, constraints, budget, seed, count_r
     )
 
 
+def make_ranker(packed):
+    """Make the ranker of small nodes, if there is anything to rank."""
+    if packed.raw is None or not refinable_features(packed).any():
+        return None
+    return Ranker(packed)
+
+
 def root_cost(estimator, problem):
-    """Insertions that the search at the root takes at least."""
+    """Return the insertions that the search at the root takes at least."""
     n_features = min(
         count_features(estimator.max_features, problem.n_features), problem.n_features
     )
@@ -151,12 +160,12 @@ def root_cost(estimator, problem):
 
 
 def _as_count(value, n_samples):
-    """Number of samples that a parameter stands for: itself, or a share of all."""
+    """Return the number of samples that a parameter stands for."""
     return value if isinstance(value, Integral) else ceil(value * n_samples)
 
 
 def count_features(max_features, n_features):
-    """Number of features to look at in a node, from scikit-learn's parameter."""
+    """Return the number of features to look at in a node."""
     if max_features is None:
         return n_features
     if max_features == "sqrt":
@@ -169,7 +178,7 @@ def count_features(max_features, n_features):
 
 
 def count_thresholds(estimator, problem):
-    """Number of random thresholds per feature; 0 if all thresholds are tried."""
+    """Return the number of random thresholds per feature; 0 for all thresholds."""
     if estimator.splitter == "best":
         return 0
     n_thresholds = getattr(estimator, "n_thresholds", 1)

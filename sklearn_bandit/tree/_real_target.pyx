@@ -10,7 +10,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from ._data cimport MISSING_BIN, N_SLOTS, Block, Limits, Split
-from ._inline cimport inline_void, lowest_bit, prefetch
+from ._inline cimport inline_void, lowest_bit
 from ._target cimport Target, first_bins, is_allowed
 
 
