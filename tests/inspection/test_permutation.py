@@ -68,7 +68,7 @@ def test_features_with_an_effect_come_first(friedman, Forest):
     # Random patches may not see them all.
     seen = getattr(forest, "patch_features_", np.arange(10))
     assert set(np.argsort(mean)[::-1][: np.sum(seen < 5)]) == set(seen[seen < 5])
-    assert mean[5:].max() < 0.02
+    assert mean[5:].max() < 0.05
 
 
 def test_out_of_bag_samples_of_our_forests(friedman):
