@@ -37,7 +37,11 @@ except ImportError:
         return method
 
 
+# -- cluster --------------------------------------------------------------------------
+from sklearn.metrics.pairwise import _VALID_METRICS as VALID_METRICS
+
 __all__ = [
+    "VALID_METRICS",
     "HAS_CALLBACKS",
     "CallbackSupportMixin",
     "HasMethods",
