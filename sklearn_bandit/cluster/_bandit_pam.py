@@ -7,8 +7,10 @@ all samples. A search goes in three stages:
    exactly, and the best of them becomes the base arm.
 2. *Elimination.* All arms are compared with the base arm on further references, by the
    differences of their rewards on the same reference. An arm whose difference is above
-   zero by more than its confidence radius is dropped. The sample doubles: for all arms
-   while many are undecided (later searches use the same distances), then only for those.
+   zero by more than its confidence radius is dropped. The sample doubles, as a rule for
+   the undecided arms only. Distances of all arms serve all later searches, so the common
+   sample doubles too: when very many arms are undecided, and when the searches together
+   have spent as much on doubling for a few as doubling for all would have cost.
 3. *Exact.* The few arms that are left are computed exactly.
 
 A search fails only if the one best arm is dropped. The base arm it is compared with was
@@ -27,8 +29,8 @@ from ..bandit import paired_radius, split_delta
 # Arms computed exactly to choose the base arm.
 N_SCOUTS = 8
 
-# The sample of all arms grows while more than this share of them is undecided.
-GROW_SHARE = 0.1
+# The sample of all arms grows at once while more than this share of them is undecided.
+GROW_SHARE = 0.3
 
 # Rounding of float32 distances, relative to the mean distance.
 ROUNDING = 1e-6
@@ -70,6 +72,7 @@ class BanditSearch:
         self.delta = delta
         self.max_exact = max_exact
         self.n_truncated = 0
+        self._n_spent = 0
         self.restart()
 
     def restart(self):
@@ -128,20 +131,27 @@ class BanditSearch:
             few = max(self.max_exact, GROW_SHARE * n)
             if len(survivors) <= few or sample.size == n:
                 break
-            sample.grow(2 * sample.size)
+            self._grow()
         budget = SAMPLE_BUDGET * self.max_exact * n
         while len(survivors) > self.max_exact and survivors.n_used < n:
             stop = min(2 * survivors.n_used, n)
             budget -= len(survivors) * (stop - survivors.n_used)
             if budget < 0:
                 break
+            self._n_spent += len(survivors) * (stop - survivors.n_used)
             sample.extend(survivors, clusters, base, stop, build=build)
             survivors.eliminate(quantiles, slack)
+        if self._n_spent > n * sample.size:
+            self._grow()
         if len(survivors) > self.max_exact:
             if survivors.n_used < n:
                 self.n_truncated += 1
             survivors.keep(smallest(survivors.means, self.max_exact))
         return survivors.arms
+
+    def _grow(self):
+        self.sample.grow(2 * self.sample.size)
+        self._n_spent = 0
 
     def _drop_medoids(self, survivors):
         survivors.keep(~np.isin(survivors.arms, self.clusters.medoids))

@@ -158,15 +158,15 @@ class Clusters:
         first = 0
         for part in self._parts(arms):
             rows = self.rows(part)
-            exact_swap(
-                rows,
-                self.weights,
-                self.nearest,
-                self.second,
-                self.labels,
-                changes[first : first + len(part)],
-                self._threads(rows.size),
-            )
+            out = changes[first : first + len(part)]
+            n_threads = self._threads(rows.size)
+            if self.n_clusters == 1:
+                # Without another medoid a swap is a first choice.
+                exact_build(rows, self.weights, self.second, out[:, 0], n_threads)
+                out -= self.loss
+            else:
+                state = self.weights, self.nearest, self.second, self.labels
+                exact_swap(rows, *state, out, n_threads)
             first += len(part)
         changes[np.isin(arms, self.medoids)] = np.inf
         return changes

@@ -5,10 +5,11 @@ block of references, in float32, reference-major inside a tile of `ARM_TILE` arm
 searches then run SIMD over arms, reading memory in order. *Rows* hold the distances of one
 arm to all samples, in the precision of the data.
 
-Euclidean distances come from ``|x|^2 + |y|^2 - 2 x.y``, which cancels for near pairs: the
-rows are centred beforehand, and a pair whose squared distance is below `GUARD` times
-``|x|^2 + |y|^2`` is computed again from the differences, so that equal rows are at distance
-exactly zero. BLAS runs on one thread inside each OpenMP thread.
+Euclidean and cosine tiles are matrix products. ``|x|^2 + |y|^2 - 2 x.y`` cancels for near
+pairs: the data is centred beforehand, and a pair whose squared distance is below `GUARD`
+times ``|x|^2 + |y|^2`` is computed again from the differences. BLAS runs on one thread
+inside each OpenMP thread. Rows, and everything of l1, come from the differences, SIMD over
+a transposed panel of rows.
 """
 
 import numpy as np
@@ -17,7 +18,7 @@ from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport fabs, sqrt
 from libc.string cimport memcpy
-from scipy.linalg.cython_blas cimport dgemm, sgemm
+from scipy.linalg.cython_blas cimport sgemm
 
 from sklearn_bandit._openmp cimport thread_num
 from sklearn_bandit._simd cimport simd_void
@@ -34,15 +35,8 @@ cdef extern from "math.h" nogil:
 ARM_TILE = 512
 cdef enum:
     TILE = 512
-    # Edges of a product take other code paths in BLAS, which round differently. Widths
-    # are padded to a multiple of this, so that a distance is the same in whatever
-    # company it is computed.
-    PAD = 32
-    ROW_PAD = 8
-    # References in one product of `fill_rows`.
-    ROW_BLOCK = 512
-    # Arms of a transposed l1 panel; two references share its loads, which makes eight
-    # sums of AVX2 width.
+    # Rows of a transposed panel; two others share its loads, which makes eight float32
+    # sums of AVX2 width. The arms of a tile are padded to whole panels.
     PANEL = 32
 
 KINDS = {"sqeuclidean": 0, "euclidean": 1, "cosine": 2, "manhattan": 3}
@@ -52,9 +46,8 @@ cdef enum:
     COSINE = 2
     MANHATTAN = 3
 
-# Below these shares of |x|^2 + |y|^2 a squared distance has lost too many digits.
-cdef float GUARD_32 = 1e-3
-cdef double GUARD_64 = 1e-7
+# Below this share of |x|^2 + |y|^2 a squared distance has lost too many digits.
+cdef float GUARD = 1e-3
 
 
 def fill_tiles(
@@ -119,7 +112,7 @@ cdef void _tile(
     float* panel,
 ) noexcept nogil:
     cdef Py_ssize_t d = X.shape[1], i, j
-    cdef int w = width, padded = min(TILE, (w + PAD - 1) // PAD * PAD)
+    cdef int w = width, padded = min(TILE, (w + PANEL - 1) // PANEL * PANEL)
     cdef int m = stop - start, depth = d, ld = TILE
     cdef float one = 1.0, zero = 0.0
     cdef float* row
@@ -170,9 +163,9 @@ cdef void _finish_tile_row(
         _finish_cosine(row, w, &low)
     else:
         _finish_euclidean(row, norms, square, w, &low)
-    if low > 0.0:
+    if low < 0.0:
         for i in range(w):
-            bar = GUARD_32 if kind == COSINE else GUARD_32 * (square + norms[i])
+            bar = GUARD if kind == COSINE else GUARD * (square + norms[i])
             if row[i] < bar:
                 exact = 0.0
                 _square_difference(x, gathered + i * d, d, &exact)
@@ -185,23 +178,24 @@ cdef simd_void _finish_euclidean(
     restrict_float row, restrict_const_float norms, float square, int w, float* low
 ) noexcept nogil:
     cdef int i
-    cdef float total, value, n_low = 0.0
+    # C literals are double, and would take the loop with them.
+    cdef float total, value, zero = 0.0, two = 2.0, guard = GUARD, least = 1.0
     for i in range(w):
         total = square + norms[i]
-        value = total - 2.0 * row[i]
-        n_low += 1.0 if value < GUARD_32 * total else 0.0
-        row[i] = value if value > 0.0 else 0.0
-    low[0] = n_low
+        value = total - two * row[i]
+        least = min(least, value - guard * total)
+        row[i] = value if value > zero else zero
+    low[0] = least
 
 
 cdef simd_void _finish_cosine(restrict_float row, int w, float* low) noexcept nogil:
     cdef int i
-    cdef float value, n_low = 0.0
+    cdef float value, zero = 0.0, one = 1.0, guard = GUARD, least = 1.0
     for i in range(w):
-        value = 1.0 - row[i]
-        n_low += 1.0 if value < GUARD_32 else 0.0
-        row[i] = value if value > 0.0 else 0.0
-    low[0] = n_low
+        value = one - row[i]
+        least = min(least, value - guard)
+        row[i] = value if value > zero else zero
+    low[0] = least
 
 
 cdef simd_void _square_roots(restrict_float row, int w) noexcept nogil:
@@ -230,41 +224,43 @@ cdef void _manhattan_tile(
     float* panel,
     float* out,
 ) noexcept nogil:
-    """Sums of absolute differences, 32 arms at a time with the features outermost."""
-    cdef Py_ssize_t i, j, p, q, t
-    cdef const float* x
-    for q in range(n_arms // PANEL):
-        p = q * PANEL
-        for i in range(PANEL):
-            x = arms + (p + i) * d
-            for t in range(d):
-                panel[t * PANEL + i] = x[t]
-        for j in range(0, m - 1, 2):
-            _manhattan_pair(
-                panel, references + j * d, references + (j + 1) * d, d,
-                out + j * TILE + p, out + (j + 1) * TILE + p,
-            )
-        if m % 2:
-            j = m - 1
-            _manhattan_pair(
-                panel, references + j * d, references + j * d, d,
-                out + j * TILE + p, out + j * TILE + p,
+    """Sums of absolute differences, a panel of arms at a time."""
+    cdef Py_ssize_t j, p
+    for p in range(n_arms // PANEL):
+        _transpose(arms + p * PANEL * d, PANEL, d, panel)
+        for j in range(0, m, 2):
+            _panel_absolute(
+                panel, references + j * d, references + min(j + 1, m - 1) * d, d,
+                out + j * TILE + p * PANEL, out + min(j + 1, m - 1) * TILE + p * PANEL,
             )
 
 
-cdef simd_void _manhattan_pair(
-    const float* panel,
-    const float* x,
-    const float* y,
-    Py_ssize_t d,
-    float* out_x,
-    float* out_y,
+cdef inline void _transpose(
+    const floating* rows, Py_ssize_t n, Py_ssize_t d, floating* panel
 ) noexcept nogil:
-    cdef float[PANEL] sum_x
-    cdef float[PANEL] sum_y
+    """Rows to a panel, features outermost; a panel that is not full repeats a row."""
     cdef Py_ssize_t i, t
-    cdef float u, v
-    cdef const float* column
+    cdef const floating* x
+    for i in range(PANEL):
+        x = rows + min(i, n - 1) * d
+        for t in range(d):
+            panel[t * PANEL + i] = x[t]
+
+
+cdef simd_void _panel_absolute(
+    const floating* panel,
+    const floating* x,
+    const floating* y,
+    Py_ssize_t d,
+    floating* out_x,
+    floating* out_y,
+) noexcept nogil:
+    """Sums of absolute differences of a panel's rows to two others."""
+    cdef floating[PANEL] sum_x
+    cdef floating[PANEL] sum_y
+    cdef Py_ssize_t i, t
+    cdef floating u, v, gap_x, gap_y
+    cdef const floating* column
     for i in range(PANEL):
         sum_x[i] = 0.0
         sum_y[i] = 0.0
@@ -273,8 +269,41 @@ cdef simd_void _manhattan_pair(
         v = y[t]
         column = panel + t * PANEL
         for i in range(PANEL):
-            sum_x[i] += fabsf(column[i] - u)
-            sum_y[i] += fabsf(column[i] - v)
+            gap_x = column[i] - u
+            gap_y = column[i] - v
+            sum_x[i] += fabsf(gap_x) if floating is float else fabs(gap_x)
+            sum_y[i] += fabsf(gap_y) if floating is float else fabs(gap_y)
+    for i in range(PANEL):
+        out_x[i] = sum_x[i]
+        out_y[i] = sum_y[i]
+
+
+cdef simd_void _panel_squares(
+    const floating* panel,
+    const floating* x,
+    const floating* y,
+    Py_ssize_t d,
+    floating* out_x,
+    floating* out_y,
+) noexcept nogil:
+    """Sums of squared differences of a panel's rows to two others."""
+    cdef floating[PANEL] sum_x
+    cdef floating[PANEL] sum_y
+    cdef Py_ssize_t i, t
+    cdef floating u, v, gap_x, gap_y
+    cdef const floating* column
+    for i in range(PANEL):
+        sum_x[i] = 0.0
+        sum_y[i] = 0.0
+    for t in range(d):
+        u = x[t]
+        v = y[t]
+        column = panel + t * PANEL
+        for i in range(PANEL):
+            gap_x = column[i] - u
+            gap_y = column[i] - v
+            sum_x[i] += gap_x * gap_x
+            sum_y[i] += gap_y * gap_y
     for i in range(PANEL):
         out_x[i] = sum_x[i]
         out_y[i] = sum_y[i]
@@ -290,6 +319,9 @@ def fill_rows(
 ):
     """Distances of each of `arms` to all rows of X, in the precision of X.
 
+    Computed from differences, without BLAS, whose rounding depends on what else is in
+    the product: a row is the same whichever others are asked for with it.
+
     Parameters
     ----------
     X, squares, kind, arms, n_threads
@@ -297,24 +329,20 @@ def fill_rows(
     out : ndarray of shape (len(arms), n_samples)
         Written.
     """
-    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], n_arms = arms.shape[0]
-    cdef Py_ssize_t n_blocks = (n + ROW_BLOCK - 1) // ROW_BLOCK, b
-    cdef Py_ssize_t n_padded = (n_arms + ROW_PAD - 1) // ROW_PAD * ROW_PAD
+    cdef Py_ssize_t n = X.shape[0], n_panels = (n + PANEL - 1) // PANEL, p
     dtype = np.float32 if floating is float else np.float64
-    order = np.asarray(arms)[np.minimum(np.arange(n_padded), n_arms - 1)]
-    cdef floating[:, ::1] gathered = np.asarray(X)[order]
-    cdef floating[:, :, ::1] products = np.empty(
-        (n_threads, n_padded, ROW_BLOCK), dtype=dtype
-    )
+    cdef floating[:, ::1] gathered = np.asarray(X)[np.asarray(arms)]
+    cdef floating[:, ::1] panels = np.empty((n_threads, PANEL * X.shape[1]), dtype=dtype)
+    cdef floating[:, :, ::1] found = np.empty((n_threads, 2, PANEL), dtype=dtype)
 
-    for b in prange(n_blocks, nogil=True, schedule="dynamic", num_threads=n_threads):
-        _row_block(
-            X, squares, kind, arms, gathered, b * ROW_BLOCK,
-            min(ROW_BLOCK, n - b * ROW_BLOCK), &products[thread_num(), 0, 0], out,
+    for p in prange(n_panels, nogil=True, schedule="dynamic", num_threads=n_threads):
+        _row_panel(
+            X, squares, kind, arms, gathered, p * PANEL, min(PANEL, n - p * PANEL),
+            &panels[thread_num(), 0], &found[thread_num(), 0, 0], out,
         )
 
 
-cdef void _row_block(
+cdef void _row_panel(
     const floating[:, ::1] X,
     const floating[::1] squares,
     int kind,
@@ -322,84 +350,37 @@ cdef void _row_block(
     floating[:, ::1] gathered,
     Py_ssize_t start,
     Py_ssize_t width,
-    floating* products,
+    floating* panel,
+    floating* found,
     floating[:, ::1] out,
 ) noexcept nogil:
-    cdef Py_ssize_t d = X.shape[1], n_arms = arms.shape[0], i, j
-    cdef int m = width, w = gathered.shape[0], depth = d, ld = ROW_BLOCK
-    cdef floating one = 1.0, zero = 0.0, total, value, bar
-    cdef floating guard = GUARD_32 if floating is float else GUARD_64
+    """Distances of all arms to one panel of samples."""
+    cdef Py_ssize_t d = X.shape[1], n_arms = arms.shape[0], a, b, i, j
+    cdef floating value
 
-    if kind != MANHATTAN:
-        if floating is float:
-            sgemm(
-                "T", "N", &m, &w, &depth, &one, <float*> &X[start, 0], &depth,
-                &gathered[0, 0], &depth, &zero, products, &ld,
+    _transpose(&X[start, 0], width, d, panel)
+    for a in range(0, n_arms, 2):
+        b = min(a + 1, n_arms - 1)
+        if kind == MANHATTAN:
+            _panel_absolute(
+                panel, &gathered[a, 0], &gathered[b, 0], d, found, found + PANEL
             )
         else:
-            dgemm(
-                "T", "N", &m, &w, &depth, &one, <double*> &X[start, 0], &depth,
-                &gathered[0, 0], &depth, &zero, products, &ld,
+            _panel_squares(
+                panel, &gathered[a, 0], &gathered[b, 0], d, found, found + PANEL
             )
-    for i in range(n_arms):
-        for j in range(width):
-            if kind == MANHATTAN:
-                value = _manhattan(&X[start + j, 0], &gathered[i, 0], d)
-            elif kind == COSINE:
-                value = 1.0 - products[i * ROW_BLOCK + j]
-                if value < guard:
-                    value = 0.5 * _sum_of_squares(&X[start + j, 0], &gathered[i, 0], d)
-            else:
-                total = squares[start + j] + squares[arms[i]]
-                value = total - 2.0 * products[i * ROW_BLOCK + j]
-                if value < guard * total:
-                    value = _sum_of_squares(&X[start + j, 0], &gathered[i, 0], d)
+        for i in range(b - a + 1):
+            for j in range(width):
+                value = found[i * PANEL + j]
                 if kind == EUCLIDEAN:
                     value = sqrt(value)
-            out[i, start + j] = value
-        if start <= arms[i] < start + width:
-            out[i, arms[i]] = 0.0
-
-
-cdef inline floating _sum_of_squares(
-    const floating* x, const floating* y, Py_ssize_t d
-) noexcept nogil:
-    cdef Py_ssize_t t
-    cdef floating total = 0.0
-    for t in range(d):
-        total += (x[t] - y[t]) * (x[t] - y[t])
-    return total
-
-
-cdef inline floating _manhattan(
-    const floating* x, const floating* y, Py_ssize_t d
-) noexcept nogil:
-    cdef floating total = 0.0
-    if floating is float:
-        _manhattan_32(x, y, d, &total)
-    else:
-        _manhattan_64(x, y, d, &total)
-    return total
-
-
-cdef simd_void _manhattan_32(
-    const float* x, const float* y, Py_ssize_t d, float* out
-) noexcept nogil:
-    cdef Py_ssize_t t
-    cdef float total = 0.0
-    for t in range(d):
-        total += fabsf(x[t] - y[t])
-    out[0] = total
-
-
-cdef simd_void _manhattan_64(
-    const double* x, const double* y, Py_ssize_t d, double* out
-) noexcept nogil:
-    cdef Py_ssize_t t
-    cdef double total = 0.0
-    for t in range(d):
-        total += fabs(x[t] - y[t])
-    out[0] = total
+                elif kind == COSINE:
+                    value *= 0.5
+                    if squares[start + j] == 0 or squares[arms[a + i]] == 0:
+                        value = 1.0
+                out[a + i, start + j] = value
+            if start <= arms[a + i] < start + width:
+                out[a + i, arms[a + i]] = 0.0
 
 
 def prepare_rows(

@@ -337,7 +337,7 @@ def exact_build(
     const floating[:, ::1] rows,
     const double[::1] weights,
     const floating[::1] nearest,
-    double[::1] losses,
+    double[:] losses,
     int n_threads,
 ):
     """Loss after adding each arm: the sum of weight times ``min(d, d1)``.
@@ -386,17 +386,21 @@ def exact_swap(
     rows, weights, nearest, n_threads
         As in `exact_build`.
     second, labels : ndarray of shape (n_samples,)
-        Distance to the second nearest medoid, and the nearest medoid.
+        Distance to the second nearest medoid, which must be finite, and the nearest
+        medoid.
     changes : ndarray of shape (n_arms, n_clusters)
         Written: the loss after replacing the medoid less the loss before.
     """
-    cdef Py_ssize_t x
+    cdef Py_ssize_t x, j
+    cdef double[::1] removals = np.zeros(changes.shape[1])
+
+    for j in range(weights.shape[0]):
+        removals[labels[j]] += weights[j] * (<double> second[j] - nearest[j])
     for x in prange(
         rows.shape[0], nogil=True, schedule="static", num_threads=n_threads
     ):
         _swap_changes(
-            &rows[x, 0], weights, nearest, second, labels, changes.shape[1],
-            &changes[x, 0],
+            &rows[x, 0], weights, nearest, second, labels, removals, &changes[x, 0]
         )
 
 
@@ -406,20 +410,24 @@ cdef void _swap_changes(
     const floating[::1] nearest,
     const floating[::1] second,
     const int[::1] labels,
-    Py_ssize_t n_clusters,
+    const double[::1] removals,
     double* changes,
 ) noexcept nogil:
-    cdef Py_ssize_t j, l
-    cdef double shared = 0.0, d, a, b
+    cdef Py_ssize_t j, l, n_clusters = removals.shape[0]
+    cdef double shared = 0.0
+    cdef floating d
 
     for l in range(n_clusters):
-        changes[l] = 0.0
+        changes[l] = removals[l]
     for j in range(weights.shape[0]):
         d = row[j]
-        a = min(d, <double> nearest[j])
-        b = min(d, <double> second[j])
-        shared += weights[j] * (a - nearest[j])
-        changes[labels[j]] += weights[j] * (b - a)
+        # Mostly false, the more clusters the more so.
+        if d < second[j]:
+            if d < nearest[j]:
+                shared += weights[j] * (<double> d - nearest[j])
+                changes[labels[j]] += weights[j] * (<double> nearest[j] - second[j])
+            else:
+                changes[labels[j]] += weights[j] * (<double> d - second[j])
     for l in range(n_clusters):
         changes[l] += shared
 
