@@ -41,8 +41,8 @@ except ImportError:
 from sklearn.metrics.pairwise import _VALID_METRICS as VALID_METRICS
 
 __all__ = [
-    "VALID_METRICS",
     "HAS_CALLBACKS",
+    "VALID_METRICS",
     "CallbackSupportMixin",
     "HasMethods",
     "Hidden",

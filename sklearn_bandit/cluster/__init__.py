@@ -3,7 +3,7 @@
 One way through the files, each with one subject:
 
 - ``_kmedoids``: :class:`BanditKMedoids`, the estimator: validation, restarts, hand-over
-- ``_metrics``: where distances come from, by *position* in one random order of the samples
+- ``_metrics``: where distances come from, by *position* in one random order
 - ``_distances``: the fast ones, kernels over matrix products and l1
 - ``_sample``: distances that all searches share, kept within a number of bytes
 - ``_clusters``: the medoids so far, and exact searches among a few arms

@@ -1,23 +1,24 @@
 """PAM's path by best-arm identification (BanditPAM, thesis ch. 2; BanditPAM++).
 
-Each BUILD step and each SWAP step is a search for the arm with the least mean reward over
-all samples. A search goes in three stages:
+Each BUILD step and each SWAP step is a search for the arm with the least mean reward
+over all samples. A search goes in three stages:
 
 1. *Scouts.* The first block of references ranks all arms; the best few are computed
    exactly, and the best of them becomes the base arm.
 2. *Elimination.* All arms are compared with the base arm on further references, by the
    differences of their rewards on the same reference. An arm whose difference is above
    zero by more than its confidence radius is dropped. The sample doubles, as a rule for
-   the undecided arms only. Distances of all arms serve all later searches, so the common
-   sample doubles too: when very many arms are undecided, and when the searches together
-   have spent as much on doubling for a few as doubling for all would have cost.
+   the undecided arms only. Distances of all arms serve all later searches, so the
+   common sample doubles too: when very many arms are undecided, and when the searches
+   together have spent as much on doubling for a few as doubling for all would have
+   cost.
 3. *Exact.* The few arms that are left are computed exactly.
 
 A search fails only if the one best arm is dropped. The base arm it is compared with was
 chosen on other references than those of the test, so the comparison is a single test in
-each round: the error probability is divided among searches and rounds, not among arms, and
-the radii stay small. They are asymptotic (Student-t with a guard on the effective sample
-size), so `delta` is a target, checked by counting.
+each round: the error probability is divided among searches and rounds, not among arms,
+and the radii stay small. They are asymptotic (Student-t with a guard on the effective
+sample size), so `delta` is a target, checked by counting.
 """
 
 from math import ceil, log2
@@ -106,9 +107,11 @@ class BanditSearch:
         arm, removed, change = clusters.best_swap(scouts)
         loss = clusters.in_scale(abs(clusters.loss))
         if clusters.is_improvement(change, self.tol):
-            base, slack, leaders = clusters.rewards(arm, removed), ROUNDING * loss, [arm]
+            base, slack = clusters.rewards(arm, removed), ROUNDING * loss
+            leaders = [arm]
         else:
-            base, slack, leaders = clusters.present(), (ROUNDING - self.tol) * loss, []
+            base, slack = clusters.present(), (ROUNDING - self.tol) * loss
+            leaders = []
         arms = self._eliminate(base, slack, delta, build=False)
         arm, removed, change = clusters.best_swap(np.union1d(arms, leaders).astype(int))
         if not clusters.is_improvement(change, self.tol):

@@ -38,7 +38,6 @@ class Clusters:
     """
 
     def __init__(self, rows, distances, weights, n_clusters, n_threads):
-        n = distances.n
         self.rows = rows
         self.distances = distances
         self.n_clusters = n_clusters
@@ -94,7 +93,7 @@ class Clusters:
     def _threads(self, n_distances):
         return 1 if n_distances < SERIAL_DISTANCES else self.n_threads
 
-    # -- for the sampled passes, in float32 and times the distances' scale --------------
+    # -- for the sampled passes, in float32 and times the distances' scale -----------
 
     def references(self, start, stop):
         """Weights, nearest and second distances, and labels of some references."""
@@ -120,7 +119,7 @@ class Clusters:
         return (np.minimum(row, others) * self.distances.scale).astype(np.float32)
 
     def in_scale(self, total):
-        """A total over all samples as the sampled passes see it: a scaled mean."""
+        """Return a total as the sampled passes see it: a scaled mean."""
         return total / self.weights.sum() * self.distances.scale
 
     def _in_scale(self):
@@ -135,7 +134,7 @@ class Clusters:
     # -- exact searches -------------------------------------------------------------
 
     def best_addition(self, arms):
-        """The arm whose addition gives the least loss, and that loss.
+        """Return the arm whose addition gives the least loss, and that loss.
 
         Of equal arms the one that comes first in the data is taken.
         """
@@ -153,7 +152,7 @@ class Clusters:
         return best[2], best[0]
 
     def swap_changes(self, arms):
-        """Change of the loss by each swap of each arm, of shape (n_arms, n_clusters)."""
+        """Change of the loss by each swap, of shape (n_arms, n_clusters)."""
         changes = np.empty((len(arms), self.n_clusters))
         first = 0
         for part in self._parts(arms):
@@ -172,7 +171,7 @@ class Clusters:
         return changes
 
     def best_swap(self, arms):
-        """The best swap of some arms: arm, medoid to remove, change of the loss.
+        """Return the best swap of some arms: arm, removed medoid, change of the loss.
 
         Of equal swaps the one whose arm comes first in the data is taken, then the one
         that removes the first medoid.
@@ -186,7 +185,7 @@ class Clusters:
         return int(arms[i]), int(removed), float(changes[i, removed])
 
     def is_improvement(self, change, tol=0.0):
-        """Whether a change of the loss is worth a swap: below zero by more than rounding."""
+        """Whether a change of the loss is worth a swap, rounding considered."""
         return change < -max(tol, 1e-12) * abs(self.loss)
 
     def _parts(self, arms):

@@ -1,15 +1,15 @@
 """Distances between rows of one dense array: matrix products with a fused finish, l1.
 
-Two shapes are computed. *Tiles* hold the distances of many arms (candidate medoids) to a
-block of references, in float32, reference-major inside a tile of `ARM_TILE` arms: the
-searches then run SIMD over arms, reading memory in order. *Rows* hold the distances of one
-arm to all samples, in the precision of the data.
+Two shapes are computed. *Tiles* hold the distances of many arms (candidate medoids) to
+a block of references, in float32, reference-major inside a tile of `ARM_TILE` arms: the
+searches then run SIMD over arms, reading memory in order. *Rows* hold the distances of
+one arm to all samples, in the precision of the data.
 
-Euclidean and cosine tiles are matrix products. ``|x|^2 + |y|^2 - 2 x.y`` cancels for near
-pairs: the data is centred beforehand, and a pair whose squared distance is below `GUARD`
-times ``|x|^2 + |y|^2`` is computed again from the differences. BLAS runs on one thread
-inside each OpenMP thread. Rows, and everything of l1, come from the differences, SIMD over
-a transposed panel of rows.
+Euclidean and cosine tiles are matrix products. ``|x|^2 + |y|^2 - 2 x.y`` cancels for
+near pairs: the data is centred beforehand, and a pair whose squared distance is below
+`GUARD` times ``|x|^2 + |y|^2`` is computed again from the differences. BLAS runs on one
+thread inside each OpenMP thread. Rows, and everything of l1, come from the differences,
+SIMD over a transposed panel of rows.
 """
 
 import numpy as np
@@ -329,10 +329,11 @@ def fill_rows(
     out : ndarray of shape (len(arms), n_samples)
         Written.
     """
-    cdef Py_ssize_t n = X.shape[0], n_panels = (n + PANEL - 1) // PANEL, p
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], p
+    cdef Py_ssize_t n_panels = (n + PANEL - 1) // PANEL
     dtype = np.float32 if floating is float else np.float64
     cdef floating[:, ::1] gathered = np.asarray(X)[np.asarray(arms)]
-    cdef floating[:, ::1] panels = np.empty((n_threads, PANEL * X.shape[1]), dtype=dtype)
+    cdef floating[:, ::1] panels = np.empty((n_threads, PANEL * d), dtype=dtype)
     cdef floating[:, :, ::1] found = np.empty((n_threads, 2, PANEL), dtype=dtype)
 
     for p in prange(n_panels, nogil=True, schedule="dynamic", num_threads=n_threads):

@@ -1,10 +1,11 @@
 """A local optimum under single swaps, by whichever swaps come first.
 
 BUILD and a first descent run on the sample alone. Then swaps are made as soon as they
-improve the exact loss, looking only at the arms that the sample likes best; several of them
-share the rows of one look. When none of those improves, a stop test over all arms decides:
-arms whose change may be an improvement are sampled further, and computed exactly when few.
-The path is not PAM's and the optimum may be another one; its loss is as good on average.
+improve the exact loss, looking only at the arms that the sample likes best; several of
+them share the rows of one look. When none of those improves, a stop test over all arms
+decides: arms whose change may be an improvement are sampled further, and computed
+exactly when few. The path is not PAM's and the optimum may be another one; its loss is
+as good on average.
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ from ._bandit_pam import ROUNDING, BanditSearch, smallest
 # Arms of one look: exact rows that are computed together.
 N_CANDIDATES = 64
 
-# Least improvement on the sample, relative to the distances, that is worth a swap there.
+# Least improvement on the sample, relative to the distances, that is worth a swap.
 SAMPLE_TOL = 1e-5
 
 
@@ -73,14 +74,12 @@ class EagerSearch(BanditSearch):
         return smallest(means, N_CANDIDATES)
 
     def _sample_changes(self):
-        means, removed = self.sample.means(
-            self.clusters, self.sample.size, build=False
-        )
+        means, removed = self.sample.means(self.clusters, self.sample.size, build=False)
         means[self.clusters.medoids] = np.inf
         return means, removed
 
     def _undecided(self):
-        """The stop test: arms that may still improve the loss by more than `tol`."""
+        """Do the stop test: return the arms that may improve by more than `tol`."""
         clusters = self.clusters
         self._n_swap_searches += 1
         delta = split_delta(self.delta, 1, self._n_swap_searches)

@@ -4,12 +4,12 @@ import numpy as np
 
 
 def random_medoids(clusters, random_state):
-    """Different samples, drawn uniformly."""
+    """Draw different samples uniformly."""
     return random_state.choice(clusters.n, clusters.n_clusters, replace=False)
 
 
 def plus_plus_medoids(clusters, random_state):
-    """Samples drawn one after the other, with probability as the present distance.
+    """Draw samples one after the other, with probability as the present distance.
 
     k-means++ with the distance in place of its square, which is what k-medoids sums.
     """
@@ -27,7 +27,7 @@ def plus_plus_medoids(clusters, random_state):
 
 
 def _shares(chances):
-    # Twice, because the first quotient may be off by more than `choice` accepts when the
-    # chances span many orders of magnitude.
+    # Twice, because the first quotient may be off by more than `choice` accepts when
+    # the chances span many orders of magnitude.
     shares = chances / chances.max()
     return shares / shares.sum()

@@ -92,10 +92,11 @@ class BanditKMedoids(
     delta : float, default=0.01
         Error probability of "bandit", over all its searches: the chance that the
         medoids are not PAM's. For "eager", the chance that a swap which improves is
-        missed at the end. Smaller values need more distances (slowly: as the logarithm).
+        missed at the end. Smaller values need more distances (slowly: as the
+        logarithm).
     batch_size : int, default=512
-        Samples in a block of references. Smaller blocks need fewer distances, which pays
-        if they are costly (a callable); larger ones run faster.
+        Samples in a block of references. Smaller blocks need fewer distances, which
+        pays if they are costly (a callable); larger ones run faster.
     cache_size : int, default=2**30
         Bytes for distances that are kept. More memory saves computing distances again;
         the result is the same. The data's own working copy comes on top.
@@ -285,7 +286,9 @@ class BanditKMedoids(
         n = distances.n
         if algorithm == "pam":
             fits = n**2 * distances.dtype.itemsize <= self.cache_size
-            rows = FullMatrix(distances) if fits else RowCache(distances, self.cache_size)
+            rows = (
+                FullMatrix(distances) if fits else RowCache(distances, self.cache_size)
+            )
             clusters = Clusters(rows, distances, weights, self.n_clusters, n_threads)
             return clusters, ExactSearch(clusters, self.tol)
         rows = RowCache(distances, ROW_SHARE * self.cache_size)
@@ -386,9 +389,10 @@ class BanditKMedoids(
             )
         if search.n_truncated:
             warnings.warn(
-                f"In {search.n_truncated} searches more than max_exact={self.max_exact} "
-                "candidates were practically equal, and only the best of them by "
-                "estimate were computed. Raise max_exact or tol.",
+                f"In {search.n_truncated} searches more than "
+                f"max_exact={self.max_exact} candidates were practically equal, and "
+                "only the best of them by estimate were computed. Raise max_exact or "
+                "tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -407,8 +411,8 @@ class BanditKMedoids(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or sequence
-            New samples. If `metric` is "precomputed", their distances to all the samples
-            of `fit`.
+            New samples. If `metric` is "precomputed", their distances to all the
+            samples of `fit`.
 
         Returns
         -------
@@ -459,7 +463,10 @@ class BanditKMedoids(
         if callable(self.metric):
             return np.array(
                 [
-                    [self.metric(x, medoid, **self._params) for medoid in self.cluster_centers_]
+                    [
+                        self.metric(x, medoid, **self._params)
+                        for medoid in self.cluster_centers_
+                    ]
                     for x in X
                 ],
                 dtype=np.float64,
@@ -472,7 +479,6 @@ class BanditKMedoids(
             X,
             self.cluster_centers_,
             metric=self.metric,
-            n_jobs=self.n_jobs,
             **self._params,
         )
 
@@ -545,5 +551,5 @@ def _is_exact_in_float32(X):
     """Whether the values are small integers or half floats, which float32 holds."""
     dtype = getattr(X, "dtype", None)
     return isinstance(dtype, np.dtype) and (
-        dtype.kind in "iu" and dtype.itemsize <= 2 or dtype == np.float16
+        (dtype.kind in "iu" and dtype.itemsize <= 2) or dtype == np.float16
     )

@@ -1,8 +1,8 @@
 """Where distances come from: one small interface, one class for each kind of metric.
 
-The searches ask for distances in two shapes only, by *position* in a fixed random order of
-the samples: tiles (many arms, a block of references; float32, times `scale`) and rows (one
-arm, all samples; exact). Each class counts the distances that it computed.
+The searches ask for distances in two shapes only, by *position* in a fixed random order
+of the samples: tiles (many arms, a block of references; float32, times `scale`) and
+rows (one arm, all samples; exact). Each class counts the distances that it computed.
 
 A distance runs from a sample to a medoid: ``metric(sample, medoid)``, and entry
 ``[sample, medoid]`` of a precomputed matrix, so that metrics need not be symmetric.
@@ -132,9 +132,7 @@ class DenseDistances(Distances):
         step = max(self._per_call // self.n, 1)
         for first in range(0, len(arms), step):
             part = slice(first, first + step)
-            fill_rows(
-                *self._rows, self._kind, arms[part], out[part], self._n_threads
-            )
+            fill_rows(*self._rows, self._kind, arms[part], out[part], self._n_threads)
         if self.scale != 1.0:
             out *= 1.0 / self.scale
         self.n_evaluations += out.size
@@ -144,8 +142,8 @@ class DenseDistances(Distances):
 class BlockDistances(Distances):
     """Base of the metrics that are computed by calls from Python.
 
-    A subclass computes ``_block(samples, medoids)``, the matrix of the distances from some
-    samples to others, given by their numbers.
+    A subclass computes ``_block(samples, medoids)``, the matrix of the distances from
+    some samples to others, given by their numbers.
     """
 
     def __init__(self, order, dtype):
@@ -209,7 +207,7 @@ class PairwiseDistances(BlockDistances):
 
 
 class PrecomputedDistances(BlockDistances):
-    """Entries of a matrix, which may be memory-mapped; only what is asked for is read."""
+    """Entries of a matrix, memory-mapped or not; what is not asked for is not read."""
 
     def __init__(self, X, order):
         super().__init__(order, X.dtype)
@@ -230,8 +228,8 @@ class CallableDistances(BlockDistances):
     metric : callable
         ``metric(sample, medoid, **params)``.
     memory : int
-        Bytes for the table of pairs. Too little for all pairs means no table: then a pair
-        is evaluated again when it is asked for again.
+        Bytes for the table of pairs. Too little for all pairs means no table: then a
+        pair is evaluated again when it is asked for again.
     """
 
     def __init__(self, X, metric, params, order, memory):
@@ -261,7 +259,9 @@ class CallableDistances(BlockDistances):
     def _evaluate(self, samples, medoids):
         X, metric, params = self._X, self._metric, self._params
         values = np.empty(len(samples))
-        for p, (i, j) in enumerate(zip(samples.tolist(), medoids.tolist(), strict=True)):
+        for p, (i, j) in enumerate(
+            zip(samples.tolist(), medoids.tolist(), strict=True)
+        ):
             values[p] = metric(X[i], X[j], **params)
             self.n_evaluations += 1
         return values
@@ -305,7 +305,7 @@ def fix_params(X, metric, params):
 
 
 def _centre_and_scale(X, order, kind):
-    """A point in the middle of the data, and a factor that makes distances about one."""
+    """Return a point amid the data, and a factor that makes distances about one."""
     sample = X[order[:N_SCALE]].astype(np.float64)
     centre = np.zeros(X.shape[1])
     if kind == "cosine":
@@ -318,7 +318,7 @@ def _centre_and_scale(X, order, kind):
 
 
 def _power_of_two(size):
-    """The power of two that brings a positive number into [1/2, 1)."""
+    """Return the power of two that brings a positive number into [1/2, 1)."""
     return float(np.ldexp(1.0, -int(np.frexp(size)[1]))) if size > 0 else 1.0
 
 

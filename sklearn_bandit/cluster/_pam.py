@@ -1,7 +1,7 @@
 """Exact PAM [1]_: BUILD, then the best of all swaps until none improves.
 
-A SWAP iteration costs n^2 operations, not k n^2: the k swaps of a candidate come from one
-pass over its distances (FastPAM1 [2]_), with PAM's own result.
+A SWAP iteration costs n^2 operations, not k n^2: the k swaps of a candidate come from
+one pass over its distances (FastPAM1 [2]_), with PAM's own result.
 
 References
 ----------

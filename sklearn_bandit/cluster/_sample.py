@@ -212,8 +212,8 @@ class Survivors:
     arms : ndarray
         Positions.
     means, lower : ndarray
-        Least mean and least lower bound over the swaps of each arm, relative to the base
-        arm and times the distances' scale.
+        Least mean and least lower bound over the swaps of each arm, relative to the
+        base arm and times the distances' scale.
     n_used : int
         References in the sums.
     """
@@ -232,7 +232,7 @@ class Survivors:
 
     @classmethod
     def joined(cls, parts):
-        """The survivors of all chunks together."""
+        """Put the survivors of all chunks together."""
         first = parts[0]
         if len(parts) == 1:
             return first

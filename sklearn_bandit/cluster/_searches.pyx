@@ -1,14 +1,14 @@
 """The passes of BUILD and SWAP: sampled moments of all arms, exact sums of a few.
 
-An arm is a candidate x (BUILD) or a swap of x for the medoid l (SWAP); its reward on the
-reference j is j's distance to the nearest medoid afterwards,
+An arm is a candidate x (BUILD) or a swap of x for the medoid l (SWAP); its reward on
+the reference j is j's distance to the nearest medoid afterwards,
 
 - BUILD: ``a = min(d(x, j), d1_j)``
-- SWAP: ``a`` for a reference of another cluster than l, ``b = min(d(x, j), d2_j)`` for one
-  of l's,
+- SWAP: ``a`` for a reference of another cluster than l, ``b = min(d(x, j), d2_j)`` for
+  one of l's,
 
-with d1 and d2 the distances to the nearest and second nearest medoid now. All rewards are
-taken relative to those of a base arm on the same reference, ``g_j``, and times the
+with d1 and d2 the distances to the nearest and second nearest medoid now. All rewards
+are taken relative to those of a base arm on the same reference, ``g_j``, and times the
 reference's weight. One distance serves the k swaps of a candidate [1]_: with the sums
 
     S = sum (a - g),                    V_l = sum_{j in l} (b - g) - (a - g),
@@ -68,8 +68,8 @@ def accumulate(
     moments : bool
         Second and fourth powers too.
     sums : ndarray of shape (n_tiles, n_planes, ARM_TILE)
-        Added to. The planes are S, and V_l for each l; with `moments` each is a group of
-        three: first, second and fourth power.
+        Added to. The planes are S, and V_l for each l; with `moments` each is a group
+        of three: first, second and fourth power.
     n_threads : int
         OpenMP threads.
     """
@@ -284,11 +284,11 @@ def reduce_bounds(
     n_used, n_total : float
         Size of the sample, and number of all references.
     quantiles : ndarray
-        ``quantiles[e]`` is the Student-t quantile for the effective size e (infinite where
-        that is too small); the last one serves all larger sizes.
+        ``quantiles[e]`` is the Student-t quantile for the effective size e (infinite
+        where that is too small); the last one serves all larger sizes.
     means, lower, removed : ndarray of shape (n_arms,)
-        Written: the least mean and the least lower bound over the medoids to remove, and
-        the medoid of the least mean.
+        Written: the least mean and the least lower bound over the medoids to remove,
+        and the medoid of the least mean.
     """
     cdef Py_ssize_t x, t, i, l, e, n_groups = known.shape[1]
     cdef Py_ssize_t largest = quantiles.shape[0] - 1

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from sklearn.metrics import pairwise_distances
-
 from sklearn_bandit.cluster._distances import ARM_TILE
+
 from sklearn_bandit.cluster._metrics import DenseDistances
 
 FAST = ["euclidean", "sqeuclidean", "cosine", "manhattan"]
@@ -48,7 +48,9 @@ def test_large_offset_in_float32_is_harmless(metric):
     distances = DenseDistances(X, metric, np.arange(300), n_threads=1)
     expected = pairwise_distances(X.astype(np.float64), metric=metric)
     np.testing.assert_allclose(distances.rows(np.arange(300)), expected, rtol=1e-4)
-    found = tiles_to_matrix(distances.tiles(np.arange(300), 0, 300), 300, distances.scale)
+    found = tiles_to_matrix(
+        distances.tiles(np.arange(300), 0, 300), 300, distances.scale
+    )
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 

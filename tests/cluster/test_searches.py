@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from sklearn_bandit.cluster._distances import ARM_TILE
 from sklearn_bandit.cluster._searches import (
     accumulate,
@@ -99,9 +98,7 @@ def test_bounds_use_the_effective_size(problem):
 def test_a_complete_sample_has_no_radius(problem):
     sums = run(problem, 0, moments=True)
     out = np.empty(N), np.empty(N), np.empty(N, np.intc)
-    reduce_bounds(
-        np.zeros((2, 1, ARM_TILE)), 0, sums, M, M, np.full(2, np.inf), *out
-    )
+    reduce_bounds(np.zeros((2, 1, ARM_TILE)), 0, sums, M, M, np.full(2, np.inf), *out)
     np.testing.assert_array_equal(out[0], out[1])
 
 
