@@ -36,7 +36,10 @@ $(VENV)/bin/python:
 	$(VENV)/bin/pip install $(PIP_FLAGS) --upgrade pip
 
 $(VENV)/.installed: $(VENV)/bin/python $(BUILD_FILES)
-	$(VENV)/bin/pip install $(PIP_FLAGS) "setuptools>=77,<85" "Cython>=3.1.2,<3.4" scipy
+	$(VENV)/bin/python -c "import tomllib; \
+	    project = tomllib.load(open('pyproject.toml', 'rb')); \
+	    print('\n'.join(project['build-system']['requires']))" > $(VENV)/build.txt
+	$(VENV)/bin/pip install $(PIP_FLAGS) -r $(VENV)/build.txt
 	$(VENV)/bin/pip install $(PIP_FLAGS) --no-build-isolation --editable .
 	touch $@ $(VENV)/.built
 
@@ -72,7 +75,8 @@ demo: $(VENV)/.built
 
 test: $(VENV)/.built $(VENV)/.extra-tests
 	$(PYTEST_ENV) $(VENV)/bin/pytest -n $(JOBS) $(ARGS)
-	$(VENV)/bin/pytest --doctest-modules sklearn_bandit
+	$(VENV)/bin/pytest --doctest-modules --doctest-glob='*.rst' sklearn_bandit \
+	    doc/quick_start.rst doc/user_guide
 
 test-oldest: $(OLDEST)/.installed
 	$(PYTEST_ENV) $(OLDEST)/bin/pytest -n $(JOBS) $(ARGS)
@@ -83,7 +87,7 @@ test-boundscheck: $(CHECKED)/.installed
 lint: $(VENV)/.lint
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/cython-lint sklearn_bandit
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cython-lint sklearn_bandit
 
 format: $(VENV)/.lint
 	$(VENV)/bin/ruff check --fix .

@@ -1,7 +1,8 @@
 """Every private or version-dependent scikit-learn name, in one place.
 
 The rest of the package imports these from here, so that a release of scikit-learn that
-moves one of them is met by editing this file alone. Supported: scikit-learn 1.6 and later.
+moves one of them is met by editing this file alone. Supported: scikit-learn 1.6 and
+later.
 """
 
 from sklearn.base import _fit_context
@@ -21,7 +22,24 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+try:  # scikit-learn 1.9 and later
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    HAS_CALLBACKS = True
+except ImportError:
+    HAS_CALLBACKS = False
+
+    class CallbackSupportMixin:
+        """Without scikit-learn's callbacks there is no ``set_callbacks`` either."""
+
+    def with_callbacks(method):
+        """Leave the method as it is."""
+        return method
+
+
 __all__ = [
+    "HAS_CALLBACKS",
+    "CallbackSupportMixin",
     "HasMethods",
     "Hidden",
     "Interval",
@@ -34,4 +52,5 @@ __all__ = [
     "check_is_fitted",
     "validate_data",
     "validate_params",
+    "with_callbacks",
 ]

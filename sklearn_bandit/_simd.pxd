@@ -1,9 +1,10 @@
 """Run-time dispatch for kernels that gain from wide vectors.
 
-A kernel declared ``cdef simd_void kernel(...) noexcept nogil`` is compiled once for each
-instruction set below and resolved by the loader, so one wheel uses AVX-512 or AVX2 where
-the processor has them and runs everywhere. Keep such kernels leaves: an inner function is
-only compiled for the wider set if it is inlined, and a ``prange`` body never is.
+A kernel declared ``cdef simd_void kernel(...) noexcept nogil`` is compiled once for
+each instruction set below and resolved by the loader, so one wheel uses AVX-512 or AVX2
+where the processor has them and runs everywhere. Keep such kernels leaves: an inner
+function is only compiled for the wider set if it is inlined, and a ``prange`` body
+never is.
 """
 
 cdef extern from *:

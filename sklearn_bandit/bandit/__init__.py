@@ -3,8 +3,8 @@
 Each algorithm here spends its time on ``argmin_x mean_j g_x(j)``: the best of many
 candidates (arms x) by an average over many data points, features or coordinates
 (references j). Instead of the full average for every arm, references are sampled in
-batches; each arm has a mean and a confidence radius; arms that cannot be best any more are
-dropped; only the few that are left are computed exactly.
+batches; each arm has a mean and a confidence radius; arms that cannot be best any more
+are dropped; only the few that are left are computed exactly.
 
 - ``_radii``: confidence radii, pure functions for Python and for ``nogil`` kernels
 - ``_arms``: paired moments and elimination, with a C-level interface in ``_arms.pxd``

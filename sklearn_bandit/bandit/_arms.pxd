@@ -1,8 +1,8 @@
 """Elimination for kernels: see ``_arms.pyx``.
 
-Survivors are kept compact: position i of every array is the same arm. Means and radii are
-relative to one pivot (differences on common references; the pivot itself has mean and
-radius zero) or, for marginal radii, absolute. Smaller is better.
+Survivors are kept compact: position i of every array is the same arm. Means and radii
+are relative to one pivot (differences on common references; the pivot itself has mean
+and radius zero) or, for marginal radii, absolute. Smaller is better.
 """
 
 cdef double kth_smallest(double* values, Py_ssize_t n, Py_ssize_t k) noexcept nogil
@@ -28,8 +28,6 @@ cdef void add_moments(
 
 
 cdef class Arms:
-    """The arms of one search and what is known of them; see ``_arms.pyx``."""
-
     cdef readonly Py_ssize_t n_arms     # arms at the start
     cdef readonly Py_ssize_t n_alive    # survivors: the leading entries of all arrays
     cdef readonly Py_ssize_t n_used     # references that every survivor has seen
@@ -40,9 +38,9 @@ cdef class Arms:
     cdef double[::1] _mean              # relative to the pivot, or marginal
     cdef double[::1] _radius
     cdef double[::1] _shift             # about which the moments are taken
-    cdef double[:, ::1] _moments        # sums of 1st, 2nd and 4th powers about the shift
+    cdef double[:, ::1] _moments        # sums of 1st, 2nd, 4th powers about the shift
     cdef double[::1] _scratch
-    cdef double _origin                 # any one reward: a shift against cancellation
+    cdef double _origin                 # any one reward: against cancellation
     cdef bint _paired
     cdef list _batches                  # rewards of the survivors, to re-base from
 

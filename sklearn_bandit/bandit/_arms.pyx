@@ -2,9 +2,9 @@
 
 An arm falls when its lower bound is above the k-th smallest upper bound, all bounds
 relative to the same pivot: then k arms are better than it, as surely as the radii hold.
-Pruning against the *estimated* k-th best would be unsound: that arm's own error is not in
-the bound. The pivot is kept by identity, never by comparing its bounds, which rounding
-could turn against it.
+Pruning against the *estimated* k-th best would be unsound: that arm's own error is not
+in the bound. The pivot is kept by identity, never by comparing its bounds, which
+rounding could turn against it.
 """
 
 import numpy as np
@@ -62,8 +62,8 @@ cdef Py_ssize_t eliminate(
 ) noexcept nogil:
     """Drop the arms that cannot be among the best k; return how many are left.
 
-    At least k survive: the k arms with the smallest upper bounds have lower bounds below
-    the k-th of them.
+    At least k survive: the k arms with the smallest upper bounds have lower bounds
+    below the k-th of them.
     """
     cdef Py_ssize_t i, n_left = 0, old_pivot = pivot[0]
     cdef double bar = INFINITY
@@ -114,10 +114,10 @@ cdef void add_moments(
 cdef class Arms:
     """The arms of one search, and what its samples say of them.
 
-    All survivors see the same references. With paired radii the arms are compared with the
-    pivot, the k-th best so far, by the differences of their rewards; when the pivot changes
-    the differences to the new one are summed anew over the batches kept, so that two
-    baselines never mix.
+    All survivors see the same references. With paired radii the arms are compared with
+    the pivot, the k-th best so far, by the differences of their rewards; when the pivot
+    changes the differences to the new one are summed anew over the batches kept, so
+    that two baselines never mix.
 
     Parameters
     ----------
@@ -204,7 +204,12 @@ cdef class Arms:
             self._add(batch)
 
     def update_radii(
-        self, str radius, double delta, double n_total, double sigma, double reward_range
+        self,
+        str radius,
+        double delta,
+        double n_total,
+        double sigma,
+        double reward_range,
     ):
         """Compute the gap and the radius of every survivor.
 

@@ -1,4 +1,4 @@
-"""Confidence radii for kernels: see ``_radii.pyx`` for the formulas and their sources."""
+"""Confidence radii for kernels: ``_radii.pyx`` has the formulas and sources."""
 
 # Fewer effective observations than this say nothing reliable about a variance.
 cdef double MIN_EFFECTIVE

@@ -1,26 +1,28 @@
 """Confidence radii: how far a sample mean may be from the mean of all references.
 
-Every radius is one-sided: ``P(sample mean - mean > radius) <= delta``, and the same for the
-other side. A search over many arms and rounds first divides its ``delta`` among them with
-:func:`split_delta`. ``n_total`` is the number of references that exist; when the sample is
-drawn from them without replacement the radius shrinks with what is left unseen. Leave it
-infinite for sampling with replacement and for streams.
+Every radius is one-sided: ``P(sample mean - mean > radius) <= delta``, and the same for
+the other side. A search over many arms and rounds first divides its ``delta`` among
+them with :func:`split_delta`. ``n_total`` is the number of references that exist; when
+the sample is drawn from them without replacement the radius shrinks with what is left
+unseen. Leave it infinite for sampling with replacement and for streams.
 
 ``delta = 0`` gives an infinite radius: nothing is ever decided by a sample.
 
 References
 ----------
-.. [1] W. Hoeffding, "Probability inequalities for sums of bounded random variables",
-   JASA 58 (1963).
-.. [2] R. Bardenet and O.-A. Maillard, "Concentration inequalities for sampling without
-   replacement", Bernoulli 21 (2015).
-.. [3] A. Maurer and M. Pontil, "Empirical Bernstein bounds and sample variance
-   penalization", COLT (2009).
-.. [4] E. Even-Dar, S. Mannor and Y. Mansour, "Action elimination and stopping conditions
-   for the multi-armed bandit and reinforcement learning problems", JMLR 7 (2006).
-.. [5] M. Tiwari, "Accelerating Machine Learning Algorithms with Adaptive Sampling",
-   PhD thesis, Stanford University (2023).
-.. [6] W. G. Cochran, "Sampling Techniques", 3rd ed., Wiley (1977), sections 2.6 and 2.8.
+- W. Hoeffding, "Probability inequalities for sums of bounded random variables",
+  JASA 58 (1963).
+- R. Bardenet and O.-A. Maillard, "Concentration inequalities for sampling without
+  replacement", Bernoulli 21 (2015).
+- A. Maurer and M. Pontil, "Empirical Bernstein bounds and sample variance
+  penalization", COLT (2009).
+- E. Even-Dar, S. Mannor and Y. Mansour, "Action elimination and stopping
+  conditions for the multi-armed bandit and reinforcement learning problems",
+  JMLR 7 (2006).
+- M. Tiwari, "Accelerating Machine Learning Algorithms with Adaptive Sampling",
+  PhD thesis, Stanford University (2023).
+- W. G. Cochran, "Sampling Techniques", 3rd ed., Wiley (1977), sections
+  2.6 and 2.8.
 """
 
 from libc.math cimport INFINITY, isinf, log, sqrt
@@ -34,9 +36,9 @@ cpdef double split_delta(
 ) noexcept nogil:
     """Divide an error probability among the arms and rounds of a search.
 
-    With a known number of rounds each has an equal share. Without (``n_rounds=0``) round t
-    has the share ``1 / (t (t + 1))``, which sums to one over all rounds: the bound holds at
-    any time, whenever the search stops [4]_.
+    With a known number of rounds each has an equal share. Without (``n_rounds=0``)
+    round t has the share ``1 / (t (t + 1))``, which sums to one over all rounds: the
+    bound holds at any time, whenever the search stops (Even-Dar et al., 2006).
 
     Parameters
     ----------
@@ -100,8 +102,8 @@ cpdef double student_quantile(double delta, double df) noexcept nogil:
 cpdef double finite_population(double n_used, double n_total) noexcept nogil:
     """Share of a mean's standard error that is left after a sample without replacement.
 
-    The factor ``sqrt(1 - n_used / n_total)`` of [6]_: 1 for an infinite population, 0 when
-    every reference has been used and the mean is exact.
+    The factor ``sqrt(1 - n_used / n_total)`` (Cochran, 1977): 1 for an infinite
+    population, 0 when every reference has been used and the mean is exact.
 
     Parameters
     ----------
@@ -121,9 +123,9 @@ cpdef double finite_population(double n_used, double n_total) noexcept nogil:
 cpdef double effective_size(double sum_2, double sum_4) noexcept nogil:
     """Effective number of observations behind an estimated variance.
 
-    ``(sum d^2)^2 / sum d^4`` for centred observations d: the number of non-zero ones when
-    few are non-zero and alike, a third of all for normal ones, one when a single outlier
-    holds all the variance.
+    ``(sum d^2)^2 / sum d^4`` for centred observations d: the number of non-zero ones
+    when few are non-zero and alike, a third of all for normal ones, one when a single
+    outlier holds all the variance.
 
     Parameters
     ----------
@@ -133,22 +135,23 @@ cpdef double effective_size(double sum_2, double sum_4) noexcept nogil:
     Returns
     -------
     float
-        The effective number; infinite where there is no variation at all.
+        The effective number; zero where no variation has been seen: nothing is known
+        of a variance then, and arms that were equal so far need not be equal.
     """
     if sum_4 <= 0.0:
-        return INFINITY
+        return 0.0
     return sum_2 * sum_2 / sum_4
 
 
 cpdef double hoeffding_radius(
     double sigma, double n_used, double delta, double n_total=INFINITY
 ) noexcept nogil:
-    """Radius for sub-Gaussian rewards of known scale: ``sigma sqrt(2 log(1/delta) / n)``.
+    """Radius for sub-Gaussian rewards: ``sigma sqrt(2 log(1/delta) / n)``.
 
-    Hoeffding's inequality [1]_, as in the thesis [5]_, Theorem 1; rewards within an
-    interval of length R have ``sigma <= R / 2``. Without replacement Hoeffding's own bound
-    holds unchanged, and Serfling's factor, in the form of [2]_ (Corollary 2.5, for bounded
-    rewards), sharpens it.
+    Hoeffding's inequality (1963), as in the thesis, Theorem 1; rewards within an
+    interval of length R have ``sigma <= R / 2``. Without replacement Hoeffding's own
+    bound holds unchanged, and Serfling's factor, in the form of Bardenet and
+    Maillard (2015, Corollary 2.5, for bounded rewards), sharpens it.
 
     Parameters
     ----------
@@ -180,9 +183,10 @@ cpdef double bernstein_radius(
 ) noexcept nogil:
     """Radius for bounded rewards of unknown variance.
 
-    Empirical Bernstein bound of [3]_, Theorem 4, ``sqrt(2 V log(2/delta) / n) +
-    7 R log(2/delta) / (3 (n - 1))``; without replacement the empirical Bernstein-Serfling
-    bound of [2]_, Theorem 4.3, where that is smaller.
+    Empirical Bernstein bound of Maurer and Pontil (2009, Theorem 4),
+    ``sqrt(2 V log(2/delta) / n) + 7 R log(2/delta) / (3 (n - 1))``; without
+    replacement the empirical Bernstein-Serfling bound of Bardenet and Maillard (2015,
+    Theorem 4.3) where it is smaller.
 
     Parameters
     ----------
@@ -225,8 +229,8 @@ cpdef double normal_radius(
 ) noexcept nogil:
     """Radius from the central limit theorem, with an estimated variance.
 
-    The thesis's practice [5]_: asymptotic, so its error probability is a target and not a
-    guarantee for small samples.
+    The thesis's practice: asymptotic, so its error probability is a target and not
+    a guarantee for small samples.
 
     Parameters
     ----------
@@ -266,9 +270,9 @@ cpdef double paired_radius(
 
     A Student-t interval for the differences, whose variance is far smaller than either
     arm's because what the references have in common cancels. The degrees of freedom are
-    those of the effective sample size (:func:`effective_size`), and below `MIN_EFFECTIVE`
-    of them the radius is infinite: a variance estimated from a handful of non-zero
-    differences is too small, too often.
+    those of the effective sample size (:func:`effective_size`), and below
+    `MIN_EFFECTIVE` of them the radius is infinite: a variance estimated from a handful
+    of non-zero differences is too small, too often.
 
     Parameters
     ----------
@@ -301,7 +305,7 @@ cpdef double paired_radius(
 
 
 cdef inline double _serfling(double n_used, double n_total) noexcept nogil:
-    """The factor rho_n of [2]_, equation (4) with the improvement for n > N/2."""
+    """The factor rho_n of Bardenet and Maillard (2015), with its form for n > N/2."""
     if isinf(n_total):
         return 1.0
     if n_used >= n_total:

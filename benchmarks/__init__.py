@@ -1,0 +1,6 @@
+"""Side-by-side measurements: ``python -m benchmarks`` lists them.
+
+- ``harness``: comparisons and tables, how they are timed, printed and stored
+- ``data``: real data sets, from a folder or from OpenML
+- ``peers/``: ours beside other libraries, one module per family
+"""

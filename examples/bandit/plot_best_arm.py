@@ -1,0 +1,69 @@
+"""
+====================================================
+Finding the best of many candidates from few samples
+====================================================
+
+The most central of 2,000 points could be found by computing all four million distances.
+:func:`~sklearn_bandit.bandit.best_arm` looks at a batch of reference points, drops
+every candidate that cannot be the most central one any more, and goes on with the rest.
+"""
+
+# %%
+# A cloud of points, and the distances as rewards: each point is an *arm*, the points
+# that it is compared with are the *references*.
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.metrics import pairwise_distances
+
+from sklearn_bandit.bandit import best_arm
+
+rng = np.random.default_rng(0)
+n_points = 2000
+points = rng.multivariate_normal([0, 0], [[2, 1], [1, 1]], size=n_points)
+n_looks = np.zeros(n_points)
+
+
+def distances(arms, references):
+    """Pull: and keep a tally of how often each arm is looked at."""
+    n_looks[arms] += len(references)
+    return pairwise_distances(points[arms], points[references])
+
+
+result = best_arm(distances, n_points, n_points, batch_size=32, random_state=0)
+print(result)
+
+# %%
+# It is the medoid that the full matrix gives, from a fraction of the distances.
+exact = pairwise_distances(points).mean(axis=1).argmin()
+print(
+    f"exact answer: {exact}; computed {result.n_pulls / n_points**2:.1%} of the matrix"
+)
+
+# %%
+# The effort went where it was needed: points on the rim were dropped after the first
+# batch, only those near the centre were looked at for long.
+fig, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+image = axes[0].scatter(*points.T, c=n_looks, s=6, norm="log", cmap="viridis")
+axes[0].scatter(*points[result.best[0]], marker="*", s=150, color="tab:red")
+axes[0].set_title("references looked at, by point")
+fig.colorbar(image, ax=axes[0])
+
+# %%
+# What differs between arms decides the cost. The same search with other radii: the
+# paired differences need the fewest, because a far-away reference is far from all arms
+# alike.
+costs = {
+    radius: best_arm(
+        distances,
+        n_points,
+        n_points,
+        radius=radius,
+        reward_range=12.0,
+        batch_size=32,
+        random_state=0,
+    ).n_pulls
+    for radius in ("paired", "normal", "bernstein", "hoeffding")
+}
+axes[1].bar(list(costs), [cost / n_points**2 for cost in costs.values()])
+axes[1].set_title("share of all distances computed")
+plt.show()

@@ -1,0 +1,210 @@
+"""Radii: formulas, limits, and coverage counted by simulation."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from sklearn_bandit.bandit import (
+    bernstein_radius,
+    effective_size,
+    finite_population,
+    hoeffding_radius,
+    normal_quantile,
+    normal_radius,
+    paired_radius,
+    split_delta,
+    student_quantile,
+)
+
+N_REPETITIONS = 4000
+
+
+@pytest.mark.parametrize("delta", [0.3, 0.05, 1e-4, 1e-9])
+def test_quantiles_are_those_of_scipy(delta):
+    assert_allclose(normal_quantile(delta), stats.norm.isf(delta), rtol=1e-9)
+    for df in (1, 4.5, 30, 1e4):
+        assert_allclose(student_quantile(delta, df), stats.t.isf(delta, df), rtol=1e-7)
+
+
+def test_delta_zero_never_decides():
+    assert normal_quantile(0.0) == np.inf
+    assert student_quantile(0.0, 10) == np.inf
+    assert hoeffding_radius(1.0, 50, 0.0) == np.inf
+    assert bernstein_radius(1.0, 1.0, 50, 0.0) == np.inf
+    assert normal_radius(1.0, 50, 0.0) == np.inf
+    assert paired_radius(1.0, 50, 50, 0.0) == np.inf
+
+
+def test_shares_of_delta_add_up():
+    known = sum(split_delta(0.1, 7, t, 5) for t in range(1, 6)) * 7
+    assert_allclose(known, 0.1)
+    anytime = sum(split_delta(0.1, 7, t) for t in range(1, 200_000)) * 7
+    assert anytime < 0.1
+    assert_allclose(anytime, 0.1, rtol=1e-4)
+
+
+def test_finite_population():
+    assert finite_population(10, np.inf) == 1
+    assert finite_population(100, 100) == 0
+    assert_allclose(finite_population(75, 100), 0.5)
+
+
+def test_effective_size():
+    ones = np.zeros(1000)
+    ones[:20] = 1
+    assert_allclose(effective_size((ones**2).sum(), (ones**4).sum()), 20)
+    normal = np.random.default_rng(0).standard_normal(100_000)
+    size = effective_size((normal**2).sum(), (normal**4).sum())
+    assert_allclose(size, 100_000 / 3, rtol=0.05)
+    assert effective_size(0.0, 0.0) == 0
+
+
+def test_all_references_leave_no_doubt():
+    assert hoeffding_radius(1.0, 100, 0.01, 100) == 0
+    assert bernstein_radius(1.0, 1.0, 100, 0.01, 100) == 0
+    assert normal_radius(1.0, 100, 0.01, 100) == 0
+    assert paired_radius(1.0, 100, 100, 0.01, 100) == 0
+
+
+def test_without_replacement_is_never_wider():
+    for n_used in (10, 40, 60, 99):
+        assert hoeffding_radius(1, n_used, 0.01, 100) <= hoeffding_radius(
+            1, n_used, 0.01
+        )
+        assert bernstein_radius(1, 1, n_used, 0.01, 100) <= bernstein_radius(
+            1, 1, n_used, 0.01
+        )
+        assert normal_radius(1, n_used, 0.01, 100) < normal_radius(1, n_used, 0.01)
+
+
+def test_paired_radius_needs_effective_observations():
+    assert paired_radius(1.0, 1000, 15.9, 0.01) == np.inf
+    assert np.isfinite(paired_radius(1.0, 1000, 16, 0.01))
+    assert paired_radius(1.0, 1000, 20, 0.01) > paired_radius(1.0, 1000, 900, 0.01)
+
+
+def test_hoeffding_formula():
+    assert_allclose(hoeffding_radius(2.0, 8, 0.1), 2 * np.sqrt(2 * np.log(10) / 8))
+
+
+def test_bernstein_formula():
+    """Maurer and Pontil, Theorem 4."""
+    log_term = np.log(2 / 0.1)
+    expected = np.sqrt(2 * 0.3 * log_term / 50) + 7 * 2.0 * log_term / (3 * 49)
+    assert_allclose(bernstein_radius(0.3, 2.0, 50, 0.1), expected)
+
+
+POPULATIONS = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "uniform": lambda rng, shape: rng.uniform(-1, 1, shape),
+    "bernoulli": lambda rng, shape: (rng.random(shape) < 0.3).astype(float),
+    "exponential": lambda rng, shape: rng.exponential(1, shape),
+}
+BOUNDED = {"uniform": (2.0, 1.0), "bernoulli": (1.0, 0.5)}  # range, sub-Gaussian scale
+
+
+def count_failures(name, n_used, n_total, radius_of):
+    """Share of samples whose mean is too high, or too low, by more than the radius."""
+    rng = np.random.default_rng(n_used)
+    draw = POPULATIONS[name]
+    if n_total is None:
+        samples = draw(rng, (N_REPETITIONS, n_used))
+        mean = {"bernoulli": 0.3, "exponential": 1.0}.get(name, 0.0)
+    else:
+        population = draw(rng, n_total)
+        mean = population.mean()
+        keys = rng.random((N_REPETITIONS, n_total))
+        samples = population[np.argpartition(keys, n_used, axis=1)[:, :n_used]]
+    errors = samples.mean(axis=1) - mean
+    radii = np.array([radius_of(sample) for sample in samples])
+    return (errors > radii).mean(), (-errors > radii).mean()
+
+
+def assert_at_most(rates, delta):
+    """One-sided binomial test at a level of one in ten thousand."""
+    for rate in rates:
+        limit = stats.binom.isf(1e-4, N_REPETITIONS, delta) / N_REPETITIONS
+        assert rate <= limit
+
+
+@pytest.mark.parametrize("n_total", [None, 150])
+@pytest.mark.parametrize("name", sorted(BOUNDED))
+@pytest.mark.parametrize("delta", [0.2, 0.02])
+def test_coverage_of_rigorous_radii(name, n_total, delta):
+    reward_range, sigma = BOUNDED[name]
+    total = n_total or np.inf
+    for n_used in (20, 100):
+        rates = count_failures(
+            name,
+            n_used,
+            n_total,
+            lambda x: hoeffding_radius(sigma, len(x), delta, total),
+        )
+        assert_at_most(rates, delta)
+        rates = count_failures(
+            name,
+            n_used,
+            n_total,
+            lambda x: bernstein_radius(
+                x.var(ddof=1), reward_range, len(x), delta, total
+            ),
+        )
+        assert_at_most(rates, delta)
+
+
+@pytest.mark.parametrize("n_total", [None, 400])
+@pytest.mark.parametrize("name", ["normal", "uniform", "bernoulli"])
+@pytest.mark.parametrize("delta", [0.2, 0.02])
+def test_coverage_of_normal_radius(name, n_total, delta):
+    rates = count_failures(
+        name,
+        200,
+        n_total,
+        lambda x: normal_radius(x.var(ddof=1), len(x), delta, n_total or np.inf),
+    )
+    # Asymptotic: near the target from both sides.
+    assert_at_most(rates, 1.25 * delta)
+    assert min(rates) > 0.5 * delta
+
+
+@pytest.mark.parametrize("n_total", [None, 400])
+@pytest.mark.parametrize("name", ["normal", "uniform", "bernoulli"])
+@pytest.mark.parametrize("delta", [0.2, 0.02])
+def test_coverage_of_paired_radius(name, n_total, delta):
+    def radius(x):
+        d = x - x.mean()
+        size = effective_size((d**2).sum(), (d**4).sum())
+        return paired_radius(x.var(ddof=1), len(x), size, delta, n_total or np.inf)
+
+    rates = count_failures(name, 200, n_total, radius)
+    assert_at_most(rates, delta)
+    assert min(rates) > 0.4 * delta  # the practical one is not wasteful
+
+
+def test_paired_radius_of_skewed_differences():
+    """A skewed population misses on its heavy side; the guard keeps that small."""
+
+    def radius(x):
+        d = x - x.mean()
+        size = effective_size((d**2).sum(), (d**4).sum())
+        return paired_radius(x.var(ddof=1), len(x), size, 0.02)
+
+    rates = count_failures("exponential", 400, None, radius)
+    assert_at_most(rates, 2 * 0.02)
+
+
+def test_anytime_union_bound_holds_over_all_looks():
+    """The share of runs in which any round's interval fails is at most delta."""
+    delta, n_rounds, batch = 0.2, 12, 16
+    rng = np.random.default_rng(1)
+    failed = np.zeros(N_REPETITIONS, dtype=bool)
+    total = np.zeros(N_REPETITIONS)
+    n_used = 0
+    for t in range(1, n_rounds + 1):
+        total += rng.uniform(-1, 1, (N_REPETITIONS, batch)).sum(axis=1)
+        n_used += batch
+        failed |= total / n_used > hoeffding_radius(
+            1.0, n_used, split_delta(delta, 1, t)
+        )
+    assert_at_most([failed.mean()], delta)
