@@ -37,8 +37,12 @@ except ImportError:
         return method
 
 
+# -- cluster --------------------------------------------------------------------------
+from sklearn.metrics.pairwise import _VALID_METRICS as VALID_METRICS
+
 __all__ = [
     "HAS_CALLBACKS",
+    "VALID_METRICS",
     "CallbackSupportMixin",
     "HasMethods",
     "Hidden",
