@@ -43,7 +43,7 @@ class ExtraTreesClassifier(BanditForest, ensemble.ExtraTreesClassifier):
         solver="mab",
         max_bins=255,
         delta=0.01,
-        batch_size=1024,
+        batch_size=2048,
         tol=0.1,
         max_insertions=None,
     ):
@@ -113,7 +113,7 @@ class ExtraTreesRegressor(BanditForest, ensemble.ExtraTreesRegressor):
         solver="mab",
         max_bins=255,
         delta=0.01,
-        batch_size=1024,
+        batch_size=2048,
         tol=0.1,
         max_insertions=None,
     ):

@@ -102,7 +102,7 @@ class RandomPatchesClassifier(PatchForest, ensemble.RandomForestClassifier):
         solver="mab",
         max_bins=255,
         delta=0.01,
-        batch_size=1024,
+        batch_size=2048,
         tol=0.1,
         max_insertions=None,
     ):
@@ -174,7 +174,7 @@ class RandomPatchesRegressor(PatchForest, ensemble.RandomForestRegressor):
         solver="mab",
         max_bins=255,
         delta=0.01,
-        batch_size=1024,
+        batch_size=2048,
         tol=0.1,
         max_insertions=None,
     ):

@@ -41,7 +41,7 @@ class RandomForestClassifier(BanditForest, ensemble.RandomForestClassifier):
         solver="mab",
         max_bins=255,
         delta=0.01,
-        batch_size=1024,
+        batch_size=2048,
         tol=0.1,
         max_insertions=None,
     ):
@@ -108,7 +108,7 @@ class RandomForestRegressor(BanditForest, ensemble.RandomForestRegressor):
         solver="mab",
         max_bins=255,
         delta=0.01,
-        batch_size=1024,
+        batch_size=2048,
         tol=0.1,
         max_insertions=None,
     ):

@@ -23,12 +23,13 @@ import numpy as np
 from libc.math cimport INFINITY, ceil, log2
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 from sklearn_bandit._simd cimport simd_void
 from sklearn_bandit.bandit._arms cimport eliminate
 from sklearn_bandit.bandit._radii cimport effective_size, paired_radius, split_delta
 
-from ._data cimport MAX_GROUP, MISSING_BIN, Block, Limits, Split
+from ._data cimport MAX_GROUP, MISSING_BIN, SAMPLE_LEVEL, Block, Limits, Split
 from ._inline cimport prefetch
 from ._random cimport random_unit
 from ._splitter cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
@@ -40,6 +41,7 @@ cdef enum:
     SAMPLE_SHARE = 4
     # Nor does a larger sample, whatever the node: its losses no longer fit the cache.
     LARGEST_SAMPLE = 65536
+    SAMPLE_BYTES = 1 << 24
 
 
 cdef class BanditSplitter(Splitter):
@@ -70,7 +72,10 @@ count_rows
     cdef Py_ssize_t min_rows
     cdef Py_ssize_t n_drawn             # features in the present search
     cdef int32_t[::1] drawn             # these features: slot i is for feature drawn[i]
-    cdef uint32_t* sample
+    cdef Block sampled                  # the sampled rows, copied together
+    cdef uint8_t* sampled_rows
+    cdef uint32_t* sample               # which rows these are
+    cdef uint32_t[::1] places           # 0, 1, 2, ...: all rows of the sample
     cdef Py_ssize_t sample_room
     cdef double[::1] leader_loss
     cdef double[::1] rival_loss
@@ -88,7 +93,7 @@ count_rows
     def __init__(
         self, Target target, n_bins, max_features, n_thresholds, constraints,
         max_insertions, seed, count_rows, *, has_missing, delta, batch_size, tol,
-        min_rows, n_samples,
+        min_rows, n_samples, stride,
     ):
         Splitter.__init__(
             self, target, n_bins, max_features, n_thresholds, constraints,
@@ -102,8 +107,12 @@ count_rows
         self.tol = tol
         self.min_rows = max(min_rows, SAMPLE_SHARE * batch_size)
         self.sample_room = max(
-            min(n_samples // SAMPLE_SHARE, LARGEST_SAMPLE), batch_size
+            min(n_samples // SAMPLE_SHARE, LARGEST_SAMPLE, SAMPLE_BYTES // stride),
+            batch_size,
         )
+        self.places = np.arange(self.sample_room, dtype=np.uint32)
+        self.sampled_rows = <uint8_t*> malloc(self.sample_room * stride)
+        target.reserve_copy(SAMPLE_LEVEL, self.sample_room)
         self.drawn = np.empty(n_slots, dtype=np.int32)
         self.leader_loss = np.empty(self.sample_room)
         self.rival_loss = np.empty(self.sample_room)
@@ -117,13 +126,14 @@ count_rows
         self.fallen = np.empty(n_slots, dtype=np.intp)
         self.sample = <uint32_t*> malloc(self.sample_room * sizeof(uint32_t))
         self.splits = <Split*> malloc(n_slots * sizeof(Split))
-        if self.sample == NULL or self.splits == NULL:
+        if self.sample == NULL or self.splits == NULL or self.sampled_rows == NULL:
             raise MemoryError
         for slot in range(n_slots):
             self.splits[slot].left = &self.lefts[slot, 0]
 
     def __dealloc__(self):
         free(self.sample)
+        free(self.sampled_rows)
         free(self.splits)
 
     def slots_needed(self):
@@ -171,7 +181,7 @@ count_rows
             if leader < 0:
                 break
             share = split_delta(self.delta, self.n_drawn, n_round, n_rounds)
-            n_alive = self.drop_rivals(block, n_used, n_alive, &leader, share)
+            n_alive = self.drop_rivals(n_used, n_alive, &leader, share)
             n_next = self.plan(n_used, n_alive, leader)
             if n_next == 0:
                 decided = True
@@ -225,8 +235,20 @@ count_rows
 
         for i in range(n_new):
             place = <Py_ssize_t> ((i + random_unit(&self.random)) * step)
-            self.sample[n_used + i] = ids[min(place, n - 1)]
-            prefetch(block.rows + <Py_ssize_t> self.sample[n_used + i] * block.stride)
+            self.sample[i] = ids[min(place, n - 1)]
+            prefetch(block.rows + <Py_ssize_t> self.sample[i] * block.stride)
+        for i in range(n_new):
+            memcpy(
+                self.sampled_rows + (n_used + i) * block.stride,
+                block.rows + <Py_ssize_t> self.sample[i] * block.stride,
+                block.stride,
+            )
+        self.sampled = block[0]
+        self.sampled.rows = self.sampled_rows
+        self.sampled.columns = NULL
+        self.target.gather(
+            SAMPLE_LEVEL, block, self.sample, n_new, n_used, &self.sampled
+        )
         i = 0
         while i < n_alive:
             n_group = 0
@@ -238,7 +260,8 @@ count_rows
                 group[n_group] = self.drawn[self.arms[i + n_group]]
                 n_group += 1
             self.target.fill(
-                block, self.sample + n_used, n_new, group, n_group, self.arms[i], False
+                &self.sampled, &self.places[n_used], n_new, group, n_group,
+                self.arms[i], False,
             )
             i += n_group
 
@@ -256,7 +279,7 @@ count_rows
         scaled.n_rows = n_used
         scaled.min_samples_leaf = <Py_ssize_t> (limits.min_samples_leaf * share)
         scaled.min_weight_leaf = limits.min_weight_leaf * share
-        self.target.summarise(block, self.sample, n_used, totals)
+        self.target.summarise(&self.sampled, &self.places[0], n_used, totals)
         for i in range(n_alive):
             split = &self.splits[self.arms[i]]
             split.feature = -1
@@ -284,8 +307,7 @@ count_rows
             split.left[k] = self.sample_totals[k]
 
     cdef Py_ssize_t drop_rivals(
-        self, const Block* block, Py_ssize_t n_used, Py_ssize_t n_alive,
-        Py_ssize_t* leader, double share,
+        self, Py_ssize_t n_used, Py_ssize_t n_alive, Py_ssize_t* leader, double share,
     ) noexcept nogil:
         """Drop the rivals that are worse than the leader; return how many are left."""
         cdef Py_ssize_t i, j, n_left
@@ -293,7 +315,7 @@ count_rows
         cdef double best_score = self.splits[self.arms[leader[0]]].score
 
         self.target.losses(
-            block, self.sample, n_used, &self.splits[self.arms[leader[0]]],
+            &self.sampled, &self.places[0], n_used, &self.splits[self.arms[leader[0]]],
             &self.sample_totals[0], &self.leader_loss[0], &self.row_weight[0],
         )
         for j in range(n_used):
@@ -304,7 +326,7 @@ count_rows
             if i == leader[0]:
                 continue
             self.target.losses(
-                block, self.sample, n_used, &self.splits[self.arms[i]],
+                &self.sampled, &self.places[0], n_used, &self.splits[self.arms[i]],
                 &self.sample_totals[0], &self.rival_loss[0], NULL,
             )
             # The mean of the losses is the impurity of the children, which is known.

@@ -14,7 +14,7 @@ from libc.string cimport memset
 
 from sklearn_bandit._simd cimport simd_void
 
-from ._data cimport MISSING_BIN, N_SLOTS, Block, Limits, Split
+from ._data cimport MISSING_BIN, N_LEVELS, N_SLOTS, Block, Limits, Split
 from ._inline cimport inline_void, lowest_bit
 from ._target cimport Target, first_bins, is_allowed
 
@@ -56,9 +56,9 @@ cdef class ClassTarget(Target):
     cdef void* cells
     cdef double* running                # totals left of the threshold during a scan
     cdef double* tables                 # losses of the classes in the left and right child
-    cdef uint16_t* copied_labels[2]     # targets of copied rows, for each level of copies
-    cdef uint16_t* copied_counts[2]
-    cdef double* copied_weights[2]
+    cdef uint16_t* copied_labels[N_LEVELS]      # targets of copied rows, for each level of copies
+    cdef uint16_t* copied_counts[N_LEVELS]
+    cdef double* copied_weights[N_LEVELS]
 
     def __init__(self, labels, n_classes, counts, weights, entropy):
         self.labels = labels
@@ -85,7 +85,7 @@ cdef class ClassTarget(Target):
         free(self.cells)
         free(self.running)
         free(self.tables)
-        for level in range(2):
+        for level in range(N_LEVELS):
             free(self.copied_labels[level])
             free(self.copied_counts[level])
             free(self.copied_weights[level])
@@ -133,24 +133,24 @@ cdef class ClassTarget(Target):
 
     cdef void gather(
         self, Py_ssize_t level, const Block* source, const uint32_t* ids, Py_ssize_t n,
-        Block* copy,
+        Py_ssize_t first, Block* copy,
     ) noexcept nogil:
         cdef Py_ssize_t i, j, n_outputs = self.n_outputs
-        cdef uint16_t* labels = self.copied_labels[level]
+        cdef uint16_t* labels = self.copied_labels[level] + first * n_outputs
 
         for i in range(n):
             for j in range(n_outputs):
                 labels[i * n_outputs + j] = source.labels[ids[i] * n_outputs + j]
-        copy.labels = labels
+        copy.labels = self.copied_labels[level]
         copy.counts = NULL
         copy.weights = NULL
         if self.integral:
             for i in range(n):
-                self.copied_counts[level][i] = source.counts[ids[i]]
+                self.copied_counts[level][first + i] = source.counts[ids[i]]
             copy.counts = self.copied_counts[level]
         else:
             for i in range(n):
-                self.copied_weights[level][i] = source.weights[ids[i]]
+                self.copied_weights[level][first + i] = source.weights[ids[i]]
             copy.weights = self.copied_weights[level]
 
     # -- nodes ----

@@ -153,7 +153,7 @@ class DecisionTreeClassifier(_BanditTree, sklearn_tree.DecisionTreeClassifier):
         solver="mab",
         max_bins=255,
         delta=0.01,
-        batch_size=1024,
+        batch_size=2048,
         tol=0.1,
         max_insertions=None,
     ):
@@ -206,7 +206,7 @@ class DecisionTreeRegressor(_BanditTree, sklearn_tree.DecisionTreeRegressor):
         solver="mab",
         max_bins=255,
         delta=0.01,
-        batch_size=1024,
+        batch_size=2048,
         tol=0.1,
         max_insertions=None,
     ):
@@ -260,7 +260,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         solver="mab",
         max_bins=255,
         delta=0.01,
-        batch_size=1024,
+        batch_size=2048,
         tol=0.1,
         max_insertions=None,
     ):
@@ -315,7 +315,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         solver="mab",
         max_bins=255,
         delta=0.01,
-        batch_size=1024,
+        batch_size=2048,
         tol=0.1,
         max_insertions=None,
     ):

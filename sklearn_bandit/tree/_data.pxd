@@ -6,6 +6,8 @@ cdef enum:
     MISSING_BIN = 255   # bin of a missing value
     N_SLOTS = 256       # cells in the histogram of a feature: 255 bins, missing values
     MAX_GROUP = 8       # features whose histograms are filled in one pass over the rows
+    N_LEVELS = 3        # blocks of copied rows: for subtrees, with ranks, for samples
+    SAMPLE_LEVEL = 2
 
 
 cdef struct Block:

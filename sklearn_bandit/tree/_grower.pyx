@@ -457,7 +457,7 @@ cdef class Grower:
                 block.rows + <Py_ssize_t> ids[i] * stride,
                 stride,
             )
-        self.target.gather(0, block, ids, node.n, &self.blocks[COPIED])
+        self.target.gather(0, block, ids, node.n, 0, &self.blocks[COPIED])
         for i in range(node.n):
             self.origin[i] = ids[i]
             ids[i] = <uint32_t> i
@@ -475,7 +475,7 @@ cdef class Grower:
             block, ids, self.origin, node.n, &self.splitter.features[node.n_constant],
             n_varying, &self.blocks[RANKED],
         )
-        self.target.gather(1, block, ids, node.n, &self.blocks[RANKED])
+        self.target.gather(1, block, ids, node.n, 0, &self.blocks[RANKED])
         for i in range(node.n):
             ids[i] = <uint32_t> i
         node.level = RANKED

@@ -9,7 +9,7 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from ._data cimport MISSING_BIN, N_SLOTS, Block, Limits, Split
+from ._data cimport MISSING_BIN, N_LEVELS, N_SLOTS, Block, Limits, Split
 from ._inline cimport inline_void, lowest_bit
 from ._target cimport Target, first_bins, is_allowed
 
@@ -36,7 +36,7 @@ cdef class RealTarget(Target):
     cdef Py_ssize_t n_cells
     cdef double* cells
     cdef double* running
-    cdef double* copied[2]
+    cdef double* copied[N_LEVELS]
 
     def __init__(self, moments, shift, poisson):
         self.moments = moments
@@ -52,8 +52,8 @@ cdef class RealTarget(Target):
     def __dealloc__(self):
         free(self.cells)
         free(self.running)
-        free(self.copied[0])
-        free(self.copied[1])
+        for level in range(N_LEVELS):
+            free(self.copied[level])
 
     # -- memory ----
 
@@ -83,13 +83,13 @@ cdef class RealTarget(Target):
 
     cdef void gather(
         self, Py_ssize_t level, const Block* source, const uint32_t* ids, Py_ssize_t n,
-        Block* copy,
+        Py_ssize_t first, Block* copy,
     ) noexcept nogil:
         cdef Py_ssize_t i, n_cells = self.n_cells
 
         for i in range(n):
             memcpy(
-                self.copied[level] + i * n_cells,
+                self.copied[level] + (first + i) * n_cells,
                 source.moments + <Py_ssize_t> ids[i] * n_cells,
                 n_cells * sizeof(double),
             )

@@ -22,7 +22,7 @@ cdef class Target:
     cdef void describe(self, Block* block) noexcept nogil
     cdef void gather(
         self, Py_ssize_t level, const Block* source, const uint32_t* ids, Py_ssize_t n,
-        Block* copy,
+        Py_ssize_t first, Block* copy,
     ) noexcept nogil
 
     # -- nodes ----

@@ -69,9 +69,9 @@ cdef class Target:
 
     cdef void gather(
         self, Py_ssize_t level, const Block* source, const uint32_t* ids, Py_ssize_t n,
-        Block* copy,
+        Py_ssize_t first, Block* copy,
     ) noexcept nogil:
-        """Copy the targets of some rows together."""
+        """Copy the targets of some rows together, from place `first` of the copy on."""
 
     cdef void summarise(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, double* totals
