@@ -8,16 +8,18 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
+from .._threads import effective_n_threads
 from ..bandit import split_delta
 from ..bandit._arms import Arms
-from ._dictionary import FIRST_SAMPLES, Dictionary, Sample
+from ._dictionary import RUN, Dictionary, Sample
 
-# With fewer samples than this every step is one matrix product.
-MIN_SAMPLES = 4_096
+# Runs of rows in the first round of a step; later rounds double. Sums over runs are
+# nearly normal: a third of them is their effective number.
+FIRST_RUNS = 128
 
-# A product at a random place costs as much as so many in a row (measured on atoms of
-# 2.6 million samples): beyond one in so many, exact products are the cheaper way.
-RANDOM_COST = 32
+# Beyond one run for so many rows, exact products are the cheaper way (measured on atoms
+# of 2.6 million samples).
+ROWS_PER_RUN = 128
 
 # Plain matching pursuit may choose an atom again; with `tol` alone it ends after so
 # many steps an atom.
@@ -59,6 +61,8 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
     delta : float, default=0.01
         Probability that any of the atoms chosen for a signal is not the best of its
         step. With ``delta=0`` all inner products are computed.
+    n_jobs : int, default=None
+        Number of threads for exact inner products; None means all.
     random_state : int, RandomState instance or None, default=None
         Seed of the sample of rows.
 
@@ -113,6 +117,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "coef": [StrOptions({"exact", "sampled"})],
         "sample_size": [Interval(Integral, 64, None, closed="left")],
         "delta": [Interval(Real, 0, 1, closed="left")],
+        "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
 
@@ -126,6 +131,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         coef="exact",
         sample_size=16_384,
         delta=0.01,
+        n_jobs=None,
         random_state=None,
     ):
         self.n_nonzero_coefs = n_nonzero_coefs
@@ -135,6 +141,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.coef = coef
         self.sample_size = sample_size
         self.delta = delta
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -168,7 +175,8 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError("delta=0 asks for exact inner products: use coef='exact'.")
         n_steps = self._check_steps(*X.shape)
         rng = check_random_state(self.random_state)
-        dictionary = Dictionary(X, signals, self.fit_intercept)
+        n_threads = effective_n_threads(self.n_jobs)
+        dictionary = Dictionary(X, signals, self.fit_intercept, n_threads)
         sample = Sample(X, signals, rng)
         if self.coef == "exact" or X.shape[0] <= self.sample_size:
             fits = [_ExactFit(dictionary, t) for t in range(signals.shape[1])]
@@ -243,10 +251,10 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         n_samples, n_atoms = dictionary.n_samples, dictionary.n_atoms
         candidates = np.setdiff1d(np.arange(n_atoms), excluded)
         n_sampled = 0
-        if delta > 0 and n_samples >= MIN_SAMPLES and len(candidates) > 1:
-            limit = n_samples // RANDOM_COST
-            if isinstance(fit, _SampledFit):
-                limit = max(limit, self.sample_size)
+        limit = n_samples // ROWS_PER_RUN
+        if isinstance(fit, _SampledFit):
+            limit = max(limit, self.sample_size // RUN)
+        if delta > 0 and limit >= FIRST_RUNS and len(candidates) > 1:
             candidates, best, n_sampled = self._sample(
                 sample, target, fit, candidates, delta, limit
             )
@@ -262,20 +270,23 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return int(candidates[best]), n_sampled
 
     def _sample(self, sample, target, fit, candidates, delta, limit):
-        """Drop atoms by sampled rows; return those left, the best, and the products.
+        """Drop atoms by sampled runs; return those left, the best, and the products.
 
-        An atom is two arms, one for each sign of its inner product.
+        An atom is two arms, one for each sign of its inner product; a reward is the
+        inner product over a run of rows.
         """
         n = len(candidates)
         arms = Arms(2 * n, paired=True)
         n_used, n_round, n_products = 0, 0, 0
-        n_next = FIRST_SAMPLES
+        n_next = FIRST_RUNS
         while arms.n_alive > 1 and n_next <= limit:
-            rows, values = sample.read(n_next)
-            residual = fit.sampled_residual(rows, values[target])[n_used:]
+            rows, values = sample.read(n_next, FIRST_RUNS)
+            new = slice(n_used * RUN, n_next * RUN)
+            residual = fit.sampled_residual(rows[:, new], values[target, new])
             alive, inverse = np.unique(arms.ids % n, return_inverse=True)
-            products = rows[candidates[alive], n_used:n_next] * residual
+            products = rows[candidates[alive], new] * residual
             n_products += products.size
+            products = products.reshape(len(alive), -1, RUN).sum(axis=2)
             # Smaller is better: the arm of the positive sign pays the negative product.
             signs = np.where(arms.ids < n, -1.0, 1.0)
             rewards = products[inverse].astype(np.float64)
@@ -286,8 +297,6 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             arms.update_radii("paired", share, np.inf, 0.0, 0.0)
             arms.eliminate(1)
             n_used, n_next = n_next, 2 * n_next
-        if n_used == 0:
-            return candidates, candidates[0], 0
         best = candidates[arms.ids[np.argmin(arms.means)] % n]
         return candidates[np.unique(arms.ids % n)], best, n_products
 
@@ -389,43 +398,44 @@ class _SampledFit:
     """Coefficients of one signal from a sample of rows of fixed size."""
 
     def __init__(self, dictionary, sample, target, n_sample):
-        rows, values = sample.read(n_sample)
-        self.rows = rows.astype(np.float64)
-        self.values = values[target].astype(np.float64)
+        self.atoms = dictionary.atoms
         self.centred = dictionary.centred
-        self.factor = dictionary.n_samples / n_sample
+        self.rows = sample.draw(-(-n_sample // RUN))
+        self.factor = dictionary.n_samples / len(self.rows)
+        self.values = dictionary.signals[self.rows, target].astype(np.float64)
+        self.value_mean = self.values.mean() if self.centred else 0.0
+        self.columns = np.empty((0, len(self.rows)))  # of the support, centred
+        self.means = np.empty(0)
         self.support = []
         self.coefs = np.empty(0)
         self.n_steps = 0
-        if self.centred:
-            self.row_means = self.rows.mean(axis=1)
-            self.value_mean = self.values.mean()
 
     @property
     def residual(self):
         """Estimate of the squared norm of what is left."""
-        left = self.sampled_residual(self.rows, self.values)
+        left = self._left()
         return self.factor * float(left @ left)
 
     def add(self, atom, orthogonal):
         """Take an atom in; False if it has nothing to add."""
-        left = self.sampled_residual(self.rows, self.values)
         if atom not in self.support:
+            column = self.atoms[self.rows, atom].astype(np.float64)
+            mean = column.mean() if self.centred else 0.0
+            column -= mean
+            if not column @ column > 0:
+                return False
             self.support.append(atom)
+            self.columns = np.vstack([self.columns, column])
+            self.means = np.append(self.means, mean)
             self.coefs = np.append(self.coefs, 0.0)
-        chosen = self.rows[self.support]
-        if self.centred:
-            chosen = chosen - self.row_means[self.support][:, None]
-        own = chosen[self.support.index(atom)]
-        if not own @ own > 0:
-            self.support.pop()
-            self.coefs = self.coefs[:-1]
-            return False
-        self.coefs[self.support.index(atom)] += own @ left / (own @ own)
+        position = self.support.index(atom)
+        own = self.columns[position]
+        self.coefs[position] += own @ self._left() / (own @ own)
         self.n_steps += 1
         if orthogonal:
-            values = self.values - (self.value_mean if self.centred else 0.0)
-            self.coefs = np.linalg.lstsq(chosen.T, values, rcond=None)[0]
+            gram = self.columns @ self.columns.T
+            products = self.columns @ (self.values - self.value_mean)
+            self.coefs = np.linalg.lstsq(gram, products, rcond=None)[0]
         return True
 
     def sampled_residual(self, rows, values):
@@ -435,6 +445,7 @@ class _SampledFit:
 
     def intercept(self):
         """Return the constant that goes with the coefficients; zero unless centred."""
-        if not self.centred:
-            return 0.0
-        return self.value_mean - np.dot(self.coefs, self.row_means[self.support])
+        return self.value_mean - np.dot(self.coefs, self.means)
+
+    def _left(self):
+        return self.values - self.value_mean - self.coefs @ self.columns
