@@ -3,14 +3,37 @@
 from sklearn import ensemble
 
 from sklearn_bandit.tree import ExtraTreeClassifier, ExtraTreeRegressor
+from sklearn_bandit.tree._docs import document
 from sklearn_bandit.tree._growth import PARAMETER_CONSTRAINTS, THRESHOLD_CONSTRAINTS
 
-from ._forest import TREE_PARAMETERS, BanditForest
+from ._forest import (
+    TREE_PARAMETERS,
+    BanditForest,
+    ForestClassifierMixin,
+    ForestRegressorMixin,
+)
 
 
-class ExtraTreesClassifier(BanditForest, ensemble.ExtraTreesClassifier):
-    """An extra-trees classifier."""
-
+@document(
+    "An extremely randomised trees classifier.",
+    details="""
+    scikit-learn's ExtraTreesClassifier, with its parameters and methods, on binned data: for each
+    feature drawn in a node, the best of `n_thresholds` random thresholds is taken. In
+    large nodes the features are compared on a sample of the rows.
+    """,
+    example="""
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_bandit.ensemble import ExtraTreesClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ExtraTreesClassifier(n_estimators=10, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """,
+    kind="forest",
+)
+class ExtraTreesClassifier(
+    ForestClassifierMixin, BanditForest, ensemble.ExtraTreesClassifier
+):
     _parameter_constraints: dict = {
         **ensemble.ExtraTreesClassifier._parameter_constraints,
         **PARAMETER_CONSTRAINTS,
@@ -79,9 +102,26 @@ class ExtraTreesClassifier(BanditForest, ensemble.ExtraTreesClassifier):
         self.max_insertions = max_insertions
 
 
-class ExtraTreesRegressor(BanditForest, ensemble.ExtraTreesRegressor):
-    """An extra-trees regressor."""
-
+@document(
+    "An extremely randomised trees regressor.",
+    details="""
+    scikit-learn's ExtraTreesRegressor, with its parameters and methods, on binned data: for each
+    feature drawn in a node, the best of `n_thresholds` random thresholds is taken. In
+    large nodes the features are compared on a sample of the rows.
+    """,
+    example="""
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_bandit.ensemble import ExtraTreesRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ExtraTreesRegressor(n_estimators=10, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.5)
+    True
+    """,
+    kind="forest",
+)
+class ExtraTreesRegressor(
+    ForestRegressorMixin, BanditForest, ensemble.ExtraTreesRegressor
+):
     _parameter_constraints: dict = {
         **ensemble.ExtraTreesRegressor._parameter_constraints,
         **PARAMETER_CONSTRAINTS,

@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import check_random_state, compute_sample_weight
+from sklearn.utils import check_random_state, compute_sample_weight, gen_even_slices
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -20,6 +20,7 @@ from sklearn_bandit._compat import (
     _fit_context,
     bootstrap_indices,
     bootstrap_size,
+    check_is_fitted,
     validate_data,
 )
 from sklearn_bandit.tree._growth import root_cost
@@ -31,6 +32,9 @@ from sklearn_bandit.tree._validation import (
     pack_samples,
     unchanged_on_error,
 )
+
+# Fewer rows than this are not worth a thread of their own in prediction.
+MIN_ROWS_PER_THREAD = 1000
 
 # What a forest passes on to its trees. The budget is its own: it pays for each tree.
 TREE_PARAMETERS = (
@@ -227,6 +231,94 @@ class BanditForest:
         )
         X = X.astype(np.float32, copy=False)
         self._set_oob_score_and_attributes(X, codes, **scoring)
+
+    def _average(self, X, method):
+        """Average a method of the trees over the forest.
+
+        Threads share the rows, not the trees: each sums in the order of the trees, so the
+        result does not depend on how many there are, to the last digit.
+        """
+        check_is_fitted(self)
+        X = self._validate_X_predict(X)
+        n_slices = min(
+            effective_n_jobs(self.n_jobs), max(1, X.shape[0] // MIN_ROWS_PER_THREAD)
+        )
+        parts = Parallel(n_jobs=n_slices, verbose=self.verbose, require="sharedmem")(
+            delayed(average_trees)(self.estimators_, X[rows], method)
+            for rows in gen_even_slices(X.shape[0], n_slices)
+        )
+        if isinstance(parts[0], list):
+            return [np.concatenate(output) for output in zip(*parts, strict=True)]
+        return np.concatenate(parts)
+
+
+class ForestClassifierMixin:
+    """Prediction of classes."""
+
+    def predict_proba(self, X):
+        """Predict class probabilities: the mean over the trees.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or list of them
+            The probabilities; with several outputs, those of each.
+        """
+        return self._average(X, "predict_proba")
+
+
+class ForestRegressorMixin:
+    """Prediction of real values."""
+
+    def predict(self, X):
+        """Predict real values: the mean over the trees.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The predictions.
+        """
+        return self._average(X, "predict")
+
+
+def average_trees(trees, X, method):
+    """Average the predictions of trees for some samples.
+
+    Parameters
+    ----------
+    trees : list of estimators
+        The trees.
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The samples, as float32.
+    method : str
+        Name of the method that predicts.
+
+    Returns
+    -------
+    ndarray or list of ndarray
+        The mean of what the method returns.
+    """
+    total = None
+    for tree in trees:
+        part = getattr(tree, method)(X, check_input=False)
+        outputs = part if isinstance(part, list) else [part]
+        if total is None:
+            total = [output.astype(np.float64) for output in outputs]
+        else:
+            for output, more in zip(total, outputs, strict=True):
+                output += more
+    for output in total:
+        output /= len(trees)
+    return total if isinstance(part, list) else total[0]
 
 
 def grow_one(

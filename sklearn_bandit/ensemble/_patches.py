@@ -8,9 +8,15 @@ from sklearn.utils import assert_all_finite, check_random_state
 
 from sklearn_bandit._compat import Interval
 from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn_bandit.tree._docs import document
 from sklearn_bandit.tree._growth import PARAMETER_CONSTRAINTS
 
-from ._forest import TREE_PARAMETERS, BanditForest
+from ._forest import (
+    TREE_PARAMETERS,
+    BanditForest,
+    ForestClassifierMixin,
+    ForestRegressorMixin,
+)
 
 PATCH_CONSTRAINTS = {
     "patch_samples": [Interval(Real, 0.0, 1.0, closed="right")],
@@ -66,9 +72,27 @@ def _choose(random_state, n, share):
     return np.sort(random_state.permutation(n)[:n_chosen])
 
 
-class RandomPatchesClassifier(PatchForest, ensemble.RandomForestClassifier):
-    """A forest classifier on random patches."""
-
+@document(
+    "A random forest classifier on a random patch of the data.",
+    details="""
+    A random forest that sees one random part of the samples and of the features, chosen
+    once for the whole forest (Louppe and Geurts, 2012; thesis, section 3.6). Out-of-bag
+    scores are over the samples of the patch.
+    """,
+    example="""
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_bandit.ensemble import RandomPatchesClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RandomPatchesClassifier(n_estimators=10, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """,
+    kind="forest",
+    attributes=("patch_samples_", "patch_features_"),
+)
+class RandomPatchesClassifier(
+    ForestClassifierMixin, PatchForest, ensemble.RandomForestClassifier
+):
     _parameter_constraints: dict = {
         **ensemble.RandomForestClassifier._parameter_constraints,
         **PARAMETER_CONSTRAINTS,
@@ -139,9 +163,27 @@ class RandomPatchesClassifier(PatchForest, ensemble.RandomForestClassifier):
         self.max_insertions = max_insertions
 
 
-class RandomPatchesRegressor(PatchForest, ensemble.RandomForestRegressor):
-    """A forest regressor on random patches."""
-
+@document(
+    "A random forest regressor on a random patch of the data.",
+    details="""
+    A random forest that sees one random part of the samples and of the features, chosen
+    once for the whole forest (Louppe and Geurts, 2012; thesis, section 3.6). Out-of-bag
+    scores are over the samples of the patch.
+    """,
+    example="""
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_bandit.ensemble import RandomPatchesRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = RandomPatchesRegressor(n_estimators=10, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.5)
+    True
+    """,
+    kind="forest",
+    attributes=("patch_samples_", "patch_features_"),
+)
+class RandomPatchesRegressor(
+    ForestRegressorMixin, PatchForest, ensemble.RandomForestRegressor
+):
     _parameter_constraints: dict = {
         **ensemble.RandomForestRegressor._parameter_constraints,
         **PARAMETER_CONSTRAINTS,

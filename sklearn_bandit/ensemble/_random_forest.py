@@ -3,14 +3,38 @@
 from sklearn import ensemble
 
 from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn_bandit.tree._docs import document
 from sklearn_bandit.tree._growth import PARAMETER_CONSTRAINTS
 
-from ._forest import TREE_PARAMETERS, BanditForest
+from ._forest import (
+    TREE_PARAMETERS,
+    BanditForest,
+    ForestClassifierMixin,
+    ForestRegressorMixin,
+)
 
 
-class RandomForestClassifier(BanditForest, ensemble.RandomForestClassifier):
-    """A random forest classifier."""
-
+@document(
+    "A random forest classifier.",
+    details="""
+    scikit-learn's RandomForestClassifier, with its parameters and methods, grown on binned data by
+    MABSplit: in large nodes the best split is found from a sample of the rows that is
+    only as large as it needs to be. The data are put into bins
+    once for all trees, which grow in threads.
+    """,
+    example="""
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_bandit.ensemble import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """,
+    kind="forest",
+)
+class RandomForestClassifier(
+    ForestClassifierMixin, BanditForest, ensemble.RandomForestClassifier
+):
     _parameter_constraints: dict = {
         **ensemble.RandomForestClassifier._parameter_constraints,
         **PARAMETER_CONSTRAINTS,
@@ -76,9 +100,27 @@ class RandomForestClassifier(BanditForest, ensemble.RandomForestClassifier):
         self.max_insertions = max_insertions
 
 
-class RandomForestRegressor(BanditForest, ensemble.RandomForestRegressor):
-    """A random forest regressor."""
-
+@document(
+    "A random forest regressor.",
+    details="""
+    scikit-learn's RandomForestRegressor, with its parameters and methods, grown on binned data by
+    MABSplit: in large nodes the best split is found from a sample of the rows that is
+    only as large as it needs to be. The data are put into bins
+    once for all trees, which grow in threads.
+    """,
+    example="""
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_bandit.ensemble import RandomForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = RandomForestRegressor(n_estimators=10, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.5)
+    True
+    """,
+    kind="forest",
+)
+class RandomForestRegressor(
+    ForestRegressorMixin, BanditForest, ensemble.RandomForestRegressor
+):
     _parameter_constraints: dict = {
         **ensemble.RandomForestRegressor._parameter_constraints,
         **PARAMETER_CONSTRAINTS,

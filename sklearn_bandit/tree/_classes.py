@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn_bandit._compat import MAX_INT, _fit_context, validate_data
 from sklearn_bandit._threads import effective_n_threads
 
+from ._docs import document
 from ._growth import (
     PARAMETER_CONSTRAINTS,
     THRESHOLD_CONSTRAINTS,
@@ -126,9 +127,24 @@ class _BanditTree:
             self._prune_tree()
 
 
+@document(
+    "A decision tree classifier.",
+    details="""
+    scikit-learn's DecisionTreeClassifier, with its parameters and methods, grown on binned data by
+    MABSplit: in large nodes the best split is found from a sample of the rows that is
+    only as large as it needs to be.
+    """,
+    example="""
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_bandit.tree import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """,
+    kind="tree",
+)
 class DecisionTreeClassifier(_BanditTree, sklearn_tree.DecisionTreeClassifier):
-    """A decision tree classifier."""
-
     _parameter_constraints: dict = {
         **sklearn_tree.DecisionTreeClassifier._parameter_constraints,
         **PARAMETER_CONSTRAINTS,
@@ -180,9 +196,24 @@ class DecisionTreeClassifier(_BanditTree, sklearn_tree.DecisionTreeClassifier):
         self.max_insertions = max_insertions
 
 
+@document(
+    "A decision tree regressor.",
+    details="""
+    scikit-learn's DecisionTreeRegressor, with its parameters and methods, grown on binned data by
+    MABSplit: in large nodes the best split is found from a sample of the rows that is
+    only as large as it needs to be.
+    """,
+    example="""
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_bandit.tree import DecisionTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.4)
+    True
+    """,
+    kind="tree",
+)
 class DecisionTreeRegressor(_BanditTree, sklearn_tree.DecisionTreeRegressor):
-    """A decision tree regressor."""
-
     _parameter_constraints: dict = {
         **sklearn_tree.DecisionTreeRegressor._parameter_constraints,
         **PARAMETER_CONSTRAINTS,
@@ -232,9 +263,24 @@ class DecisionTreeRegressor(_BanditTree, sklearn_tree.DecisionTreeRegressor):
         self.max_insertions = max_insertions
 
 
+@document(
+    "An extremely randomised tree classifier.",
+    details="""
+    Like a decision tree, but with random thresholds: for each feature drawn, the best of
+    `n_thresholds` thresholds that are uniform between its smallest and its largest value
+    in the node. Meant for ensembles.
+    """,
+    example="""
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_bandit.tree import ExtraTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ExtraTreeClassifier(max_depth=8, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.8)
+    True
+    """,
+    kind="tree",
+)
 class ExtraTreeClassifier(DecisionTreeClassifier):
-    """An extremely randomised tree classifier."""
-
     _parameter_constraints: dict = {
         **DecisionTreeClassifier._parameter_constraints,
         **THRESHOLD_CONSTRAINTS,
@@ -288,9 +334,24 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         self.n_thresholds = n_thresholds
 
 
+@document(
+    "An extremely randomised tree regressor.",
+    details="""
+    Like a decision tree, but with random thresholds: for each feature drawn, the best of
+    `n_thresholds` thresholds that are uniform between its smallest and its largest value
+    in the node. Meant for ensembles.
+    """,
+    example="""
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_bandit.tree import ExtraTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ExtraTreeRegressor(max_depth=8, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.3)
+    True
+    """,
+    kind="tree",
+)
 class ExtraTreeRegressor(DecisionTreeRegressor):
-    """An extremely randomised tree regressor."""
-
     _parameter_constraints: dict = {
         **DecisionTreeRegressor._parameter_constraints,
         **THRESHOLD_CONSTRAINTS,

@@ -4,7 +4,7 @@ A cell holds the weight of its rows and, for each output, the weighted sum of y.
 centred first, so that sums of squares lose no digits to a large mean.
 """
 
-from libc.math cimport INFINITY, log
+from libc.math cimport INFINITY, fabs, log
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
@@ -12,6 +12,9 @@ from libc.string cimport memcpy, memset
 from ._data cimport MISSING_BIN, N_LEVELS, N_SLOTS, Block, Limits, Split
 from ._inline cimport inline_void, lowest_bit
 from ._target cimport Target, first_bins, is_allowed
+
+# Scores that differ by rounding alone are tied: the first feature drawn keeps the lead.
+cdef double TIE = 1e-13
 
 
 cdef class RealTarget(Target):
@@ -271,7 +274,7 @@ cdef class RealTarget(Target):
                             score += left[k] * left[k] / left[0]
                             score += right * right / right_weight
                     if (
-                        score > best.score
+                        score - TIE * fabs(score) > best.score
                         and right_weight > 0.0
                         and (
                             allowed == NULL
