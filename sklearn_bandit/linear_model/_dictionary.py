@@ -12,9 +12,8 @@ import numpy as np
 # multiplied with all that it is wanted for.
 BLOCK_ROWS = 1 << 15
 
-# Sampled rows come in runs of one cache line: on long atoms a row anywhere costs as
-# much as 16 in a row (measured: 0.3 microseconds, for want of the page's address).
-RUN = 16
+# Rows in the first portion of a sample; each later one doubles it.
+FIRST_ROWS = 512
 
 
 class Dictionary:
@@ -47,14 +46,14 @@ class Dictionary:
         if not self.centred:
             return 0.0
         if i not in self._means:
-            self._means[i] = float(np.mean(self._column(i), dtype=np.float64))
+            self._means[i] = float(np.mean(self.column(i), dtype=np.float64))
         return self._means[i]
 
     def products(self, i, others):
         """Inner products of one column with others, by atom number or ``("y", t)``."""
         missing = [j for j in others if _pair(i, j) not in self._products]
         if missing:
-            totals = self._sums(self._column(i), [self._column(j) for j in missing])
+            totals = self._sums(self.column(i), [self.column(j) for j in missing])
             self.n_multiplied += len(missing) * self.n_samples
             for j, total in zip(missing, totals, strict=True):
                 total -= self.n_samples * self.mean(i) * self.mean(j)
@@ -75,7 +74,7 @@ class Dictionary:
     def _all_correlations(self, signal, support, coefs):
         """All correlations by BLAS, from the residual itself."""
         dtype = self.atoms.dtype
-        residual = self._column(signal) - dtype.type(self.mean(signal))
+        residual = self.column(signal) - dtype.type(self.mean(signal))
         if len(support):
             residual = residual - self.atoms[:, support] @ coefs.astype(dtype)
             shift = sum(c * self.mean(j) for j, c in zip(support, coefs, strict=True))
@@ -98,43 +97,45 @@ class Dictionary:
                 parts = list(pool.map(block_sums, starts))
         return np.sum(np.array(list(parts), dtype=np.float64), axis=0)
 
-    def _column(self, i):
+    def column(self, i):
+        """Return atom i, or signal t as ``("y", t)``."""
         return self.signals[:, i[1]] if isinstance(i, tuple) else self.atoms[:, i]
 
 
 class Sample:
-    """The atoms and signals at random runs of rows, drawn as far as they are needed.
+    """Atoms and signals at random rows, each read as far as it is needed.
 
-    Runs are drawn with replacement from all rows: nothing depends on how many there
+    Rows are drawn with replacement from all rows: nothing depends on how many there
     are. All targets and steps see the same ones.
     """
 
-    def __init__(self, atoms, signals, rng):
-        self.atoms = atoms
-        self.signals = signals
+    def __init__(self, dictionary, rng):
+        self.dictionary = dictionary
         self.rng = rng
-        self._atoms = np.empty((atoms.shape[1], 0), dtype=atoms.dtype)
-        self._signals = np.empty((signals.shape[1], 0), dtype=signals.dtype)
+        self._rows = np.empty(0, dtype=np.intp)
+        self._columns = {}
 
-    def draw(self, n_runs):
-        """Return the rows of new runs, in the order of memory."""
-        n_starts = max(self.atoms.shape[0] - RUN + 1, 1)
-        starts = np.sort(self.rng.randint(0, n_starts, size=n_runs))
-        return (starts[:, None] + np.arange(RUN)).ravel()
+    def column(self, i, n):
+        """Return atom i, or signal t as ``("y", t)``, at the first n rows drawn."""
+        while len(self._rows) < n:
+            # Sorted, to be read in the order of memory, but only within a portion: at
+            # the end of any portion, what was drawn so far is a random sample.
+            size = len(self._rows) or FIRST_ROWS
+            new = np.sort(self.rng.randint(0, self.dictionary.n_samples, size=size))
+            self._rows = np.append(self._rows, new)
+        known = self._columns.get(i)
+        n_known = 0 if known is None else len(known)
+        if n_known < n:
+            new = np.take(self.dictionary.column(i), self._rows[n_known:n])
+            self._columns[i] = new if known is None else np.append(known, new)
+        return self._columns[i][:n]
 
-    def read(self, n_runs, n_first):
-        """Return the atoms and the signals at the first runs of the sample.
-
-        What a round of doubling adds to `n_first` is sorted in itself only: any first
-        runs are a random sample.
-        """
-        while self._atoms.shape[1] < n_runs * RUN:
-            rows = self.draw(self._atoms.shape[1] // RUN or n_first)
-            self._atoms = np.hstack([self._atoms, np.take(self.atoms.T, rows, axis=1)])
-            self._signals = np.hstack(
-                [self._signals, np.take(self.signals.T, rows, axis=1)]
-            )
-        return self._atoms[:, : n_runs * RUN], self._signals[:, : n_runs * RUN]
+    def columns(self, atoms, n):
+        """Return some atoms at the first n rows, one a row."""
+        found = np.empty((len(atoms), n), dtype=self.dictionary.atoms.dtype)
+        for t, i in enumerate(atoms):
+            found[t] = self.column(int(i), n)
+        return found
 
 
 def _pair(i, j):

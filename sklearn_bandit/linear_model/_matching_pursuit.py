@@ -11,15 +11,13 @@ from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, valid
 from .._threads import effective_n_threads
 from ..bandit import split_delta
 from ..bandit._arms import Arms
-from ._dictionary import RUN, Dictionary, Sample
+from ._dictionary import FIRST_ROWS, Dictionary, Sample
 
-# Runs of rows in the first round of a step; later rounds double. Sums over runs are
-# nearly normal: a third of them is their effective number.
-FIRST_RUNS = 128
-
-# Beyond one run for so many rows, exact products are the cheaper way (measured on atoms
-# of 2.6 million samples).
-ROWS_PER_RUN = 128
+# A product at a random row costs as much as so many in a row, on atoms of millions of
+# rows (measured: 0.1 to 0.3 microseconds): beyond one row in so many, exact products
+# are the cheaper way. Sampled coefficients have no such way, and go on for longer.
+RANDOM_COST = 32
+MAX_ROWS_SAMPLED = 1 << 16
 
 # Plain matching pursuit may choose an atom again; with `tol` alone it ends after so
 # many steps an atom.
@@ -56,7 +54,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         number of rows, but with few atoms instead of all. "sampled" fits them to
         `sample_size` random rows: nothing grows with the number of rows, and
         coefficients are off by their sampling error.
-    sample_size : int, default=16_384
+    sample_size : int, default=8_192
         Rows that sampled coefficients are fitted to.
     delta : float, default=0.01
         Probability that any of the atoms chosen for a signal is not the best of its
@@ -129,7 +127,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         fit_intercept=True,
         orthogonal=True,
         coef="exact",
-        sample_size=16_384,
+        sample_size=8_192,
         delta=0.01,
         n_jobs=None,
         random_state=None,
@@ -177,7 +175,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         n_threads = effective_n_threads(self.n_jobs)
         dictionary = Dictionary(X, signals, self.fit_intercept, n_threads)
-        sample = Sample(X, signals, rng)
+        sample = Sample(dictionary, rng)
         if self.coef == "exact" or X.shape[0] <= self.sample_size:
             fits = [_ExactFit(dictionary, t) for t in range(signals.shape[1])]
         else:
@@ -251,10 +249,10 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         n_samples, n_atoms = dictionary.n_samples, dictionary.n_atoms
         candidates = np.setdiff1d(np.arange(n_atoms), excluded)
         n_sampled = 0
-        limit = n_samples // ROWS_PER_RUN
+        limit = n_samples // RANDOM_COST
         if isinstance(fit, _SampledFit):
-            limit = max(limit, self.sample_size // RUN)
-        if delta > 0 and limit >= FIRST_RUNS and len(candidates) > 1:
+            limit = min(MAX_ROWS_SAMPLED, n_samples)
+        if delta > 0 and limit >= FIRST_ROWS and len(candidates) > 1:
             candidates, best, n_sampled = self._sample(
                 sample, target, fit, candidates, delta, limit
             )
@@ -270,23 +268,19 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return int(candidates[best]), n_sampled
 
     def _sample(self, sample, target, fit, candidates, delta, limit):
-        """Drop atoms by sampled runs; return those left, the best, and the products.
+        """Drop atoms by sampled rows; return those left, the best, and the products.
 
-        An atom is two arms, one for each sign of its inner product; a reward is the
-        inner product over a run of rows.
+        An atom is two arms, one for each sign of its inner product.
         """
         n = len(candidates)
         arms = Arms(2 * n, paired=True)
         n_used, n_round, n_products = 0, 0, 0
-        n_next = FIRST_RUNS
+        n_next = FIRST_ROWS
         while arms.n_alive > 1 and n_next <= limit:
-            rows, values = sample.read(n_next, FIRST_RUNS)
-            new = slice(n_used * RUN, n_next * RUN)
-            residual = fit.sampled_residual(rows[:, new], values[target, new])
             alive, inverse = np.unique(arms.ids % n, return_inverse=True)
-            products = rows[candidates[alive], new] * residual
+            products = sample.columns(candidates[alive], n_next)[:, n_used:]
+            products *= fit.sampled_residual(sample, n_next)[n_used:]
             n_products += products.size
-            products = products.reshape(len(alive), -1, RUN).sum(axis=2)
             # Smaller is better: the arm of the positive sign pays the negative product.
             signs = np.where(arms.ids < n, -1.0, 1.0)
             rewards = products[inverse].astype(np.float64)
@@ -369,10 +363,11 @@ class _ExactFit:
         )
         return True
 
-    def sampled_residual(self, rows, values):
-        """Return what is left of the signal at sampled rows."""
-        residual = values - np.asarray(self.coefs, rows.dtype) @ rows[self.support]
-        return residual - rows.dtype.type(self.intercept())
+    def sampled_residual(self, sample, n):
+        """Return what is left of the signal at the first n rows of a sample."""
+        columns = sample.columns(self.support, n)
+        residual = sample.column(self.signal, n) - self.coefs @ columns
+        return (residual - self.intercept()).astype(columns.dtype)
 
     def rounding(self, atom):
         """Return an inner product that means nothing."""
@@ -398,13 +393,14 @@ class _SampledFit:
     """Coefficients of one signal from a sample of rows of fixed size."""
 
     def __init__(self, dictionary, sample, target, n_sample):
-        self.atoms = dictionary.atoms
+        self.sample = sample
+        self.n_rows = n_sample
+        self.signal = ("y", target)
         self.centred = dictionary.centred
-        self.rows = sample.draw(-(-n_sample // RUN))
-        self.factor = dictionary.n_samples / len(self.rows)
-        self.values = dictionary.signals[self.rows, target].astype(np.float64)
+        self.factor = dictionary.n_samples / n_sample
+        self.values = sample.column(self.signal, n_sample).astype(np.float64)
         self.value_mean = self.values.mean() if self.centred else 0.0
-        self.columns = np.empty((0, len(self.rows)))  # of the support, centred
+        self.columns = np.empty((0, len(self.values)))  # of the support, centred
         self.means = np.empty(0)
         self.support = []
         self.coefs = np.empty(0)
@@ -419,7 +415,7 @@ class _SampledFit:
     def add(self, atom, orthogonal):
         """Take an atom in; False if it has nothing to add."""
         if atom not in self.support:
-            column = self.atoms[self.rows, atom].astype(np.float64)
+            column = self.sample.column(atom, self.n_rows).astype(np.float64)
             mean = column.mean() if self.centred else 0.0
             column -= mean
             if not column @ column > 0:
@@ -438,10 +434,11 @@ class _SampledFit:
             self.coefs = np.linalg.lstsq(gram, products, rcond=None)[0]
         return True
 
-    def sampled_residual(self, rows, values):
-        """Return what is left of the signal at sampled rows."""
-        residual = values - np.asarray(self.coefs, rows.dtype) @ rows[self.support]
-        return residual - rows.dtype.type(self.intercept())
+    def sampled_residual(self, sample, n):
+        """Return what is left of the signal at the first n rows of a sample."""
+        columns = sample.columns(self.support, n)
+        residual = sample.column(self.signal, n) - self.coefs @ columns
+        return (residual - self.intercept()).astype(columns.dtype)
 
     def intercept(self):
         """Return the constant that goes with the coefficients; zero unless centred."""
