@@ -25,7 +25,7 @@ from math import ceil, log2
 
 import numpy as np
 
-from ..bandit import paired_radius, split_delta
+from ..bandit import split_delta, student_quantile
 
 # Arms computed exactly to choose the base arm.
 N_SCOUTS = 8
@@ -33,13 +33,19 @@ N_SCOUTS = 8
 # The sample of all arms grows at once while more than this share of them is undecided.
 GROW_SHARE = 0.3
 
+# Distances of the common sample, at most: 1.2 GB. It does not follow `cache_size`, so that
+# the result does not either.
+MOST_COMMON = 300_000_000
+
 # Rounding of float32 distances, relative to the mean distance.
 ROUNDING = 1e-6
 
 # A search samples at most this many times the distances that `max_exact` arms take.
 SAMPLE_BUDGET = 8
 
-# Effective sizes with a quantile of their own; beyond, Student-t is normal to 0.3%.
+# Effective sizes with a quantile of their own: below, the radius is that of the least;
+# beyond, Student-t is normal to 0.3%.
+SMALLEST_SIZE = 4
 LARGEST_SIZE = 1024
 
 
@@ -132,9 +138,8 @@ class BanditSearch:
             )
             self._drop_medoids(survivors)
             few = max(self.max_exact, GROW_SHARE * n)
-            if len(survivors) <= few or sample.size == n:
+            if len(survivors) <= few or not self._grow():
                 break
-            self._grow()
         budget = SAMPLE_BUDGET * self.max_exact * n
         while len(survivors) > self.max_exact and survivors.n_used < n:
             stop = min(2 * survivors.n_used, n)
@@ -153,8 +158,13 @@ class BanditSearch:
         return survivors.arms
 
     def _grow(self):
-        self.sample.grow(2 * self.sample.size)
+        """Double the common sample; return whether it may grow."""
+        sample = self.sample
+        if sample.size == sample.n or 2 * sample.size * sample.n > MOST_COMMON:
+            return False
+        sample.grow(2 * sample.size)
         self._n_spent = 0
+        return True
 
     def _drop_medoids(self, survivors):
         survivors.keep(~np.isin(survivors.arms, self.clusters.medoids))
@@ -163,13 +173,15 @@ class BanditSearch:
 def quantile_table(delta):
     """Radius in units of the standard error, for each effective size.
 
-    Entries are computed on a grid and hold from there on, on the safe side.
+    Student-t with the effective size for the degrees of freedom: most references gain
+    nothing from a candidate, and few of them may hold most of the variance. Entries are computed on a grid and hold from
+    there on, on the safe side.
     """
     table = np.empty(LARGEST_SIZE + 1)
-    sizes = np.unique(np.geomspace(1, LARGEST_SIZE, 100).astype(int))
-    infinite = 1e18
-    for size in (0, *sizes):
-        table[size:] = paired_radius(infinite, infinite, size, delta)
+    sizes = np.geomspace(SMALLEST_SIZE, LARGEST_SIZE, 100).astype(int)
+    table[:SMALLEST_SIZE] = student_quantile(delta, SMALLEST_SIZE - 1)
+    for size in np.unique(sizes).tolist():
+        table[size:] = student_quantile(delta, size - 1)
     return table
 
 

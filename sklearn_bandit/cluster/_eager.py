@@ -1,11 +1,11 @@
 """A local optimum under single swaps, by whichever swaps come first.
 
-BUILD and a first descent run on the sample alone. Then swaps are made as soon as they
-improve the exact loss, looking only at the arms that the sample likes best; several of
-them share the rows of one look. When none of those improves, a stop test over all arms
-decides: arms whose change may be an improvement are sampled further, and computed
-exactly when few. The path is not PAM's and the optimum may be another one; its loss is
-as good on average.
+BUILD and a first descent run on the first block of references alone. Then swaps are
+made as soon as they improve the exact loss, looking only at the arms that the sample
+likes best; several of them share the rows of one look. When none of those improves, a
+stop test over all arms decides: arms whose change may be an improvement are sampled
+further, and computed exactly when few. The path is not PAM's and the optimum may be
+another one; its loss is as good on average.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..bandit import split_delta
 from ._bandit_pam import ROUNDING, BanditSearch, smallest
 
 # Arms of one look: exact rows that are computed together.
-N_CANDIDATES = 64
+N_CANDIDATES = 32
 
 # Least improvement on the sample, relative to the distances, that is worth a swap.
 SAMPLE_TOL = 1e-5
@@ -34,8 +34,8 @@ class EagerSearch(BanditSearch):
         self._candidates = []
 
     def build_step(self):
-        """Add the medoid that is best on the sample."""
-        means, _ = self.sample.means(self.clusters, self.sample.size, build=True)
+        """Add the medoid that is best on the first block."""
+        means, _ = self.sample.means(self.clusters, self.sample.block, build=True)
         means[self.clusters.medoids] = np.inf
         self.clusters.add(np.argmin(means))
 
@@ -50,10 +50,10 @@ class EagerSearch(BanditSearch):
         )
 
     def _swap_on_sample(self):
-        clusters = self.clusters
-        means, removed = self._sample_changes()
+        clusters, size = self.clusters, self.sample.block
+        means, removed = self._changes(size)
         arm = np.argmin(means)
-        present = np.abs(clusters.present()[: self.sample.size]).mean()
+        present = clusters.in_scale(abs(clusters.loss))
         if means[arm] >= -max(SAMPLE_TOL, self.tol) * present:
             return False
         clusters.replace(removed[arm], arm)
@@ -70,11 +70,11 @@ class EagerSearch(BanditSearch):
 
     def _look(self):
         """Arms that the sample likes best."""
-        means, _ = self._sample_changes()
+        means, _ = self._changes(self.sample.size)
         return smallest(means, N_CANDIDATES)
 
-    def _sample_changes(self):
-        means, removed = self.sample.means(self.clusters, self.sample.size, build=False)
+    def _changes(self, size):
+        means, removed = self.sample.means(self.clusters, size, build=False)
         means[self.clusters.medoids] = np.inf
         return means, removed
 

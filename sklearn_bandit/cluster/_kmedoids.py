@@ -97,7 +97,7 @@ class BanditKMedoids(
     batch_size : int, default=512
         Samples in a block of references. Smaller blocks need fewer distances, which
         pays if they are costly (a callable); larger ones run faster.
-    cache_size : int, default=2**30
+    cache_size : int, default=2**31
         Bytes for distances that are kept. More memory saves computing distances again;
         the result is the same. The data's own working copy comes on top.
     max_exact : int, default=256
@@ -200,7 +200,7 @@ class BanditKMedoids(
         tol=0.0,
         delta=0.01,
         batch_size=512,
-        cache_size=2**30,
+        cache_size=2**31,
         max_exact=256,
         n_jobs=None,
         random_state=None,

@@ -284,8 +284,8 @@ def reduce_bounds(
     n_used, n_total : float
         Size of the sample, and number of all references.
     quantiles : ndarray
-        ``quantiles[e]`` is the Student-t quantile for the effective size e (infinite
-        where that is too small); the last one serves all larger sizes.
+        ``quantiles[e]`` is the Student-t quantile for the effective size e; the last
+        one serves all larger sizes.
     means, lower, removed : ndarray of shape (n_arms,)
         Written: the least mean and the least lower bound over the medoids to remove,
         and the medoid of the least mean.

@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 from sklearn import ensemble
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 
 from sklearn_bandit._compat import Interval
 from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -29,6 +29,8 @@ class PatchForest(BanditForest):
 
     def _choose_patch(self, X, codes, weights):
         """Choose the samples and features that the whole forest sees."""
+        # What lies outside the patch is never read again.
+        assert_all_finite(X, allow_nan=True, input_name="X")
         n_samples, n_features = X.shape
         if self._is_warm():
             rows, features = self.patch_samples_, self.patch_features_

@@ -43,8 +43,8 @@ def oob_permutation_importance(
     Parameters
     ----------
     forest : fitted forest
-        A random forest or extra-trees ensemble of this package or of scikit-learn,
-        fitted with ``bootstrap=True``.
+        A random forest, extra-trees or random-patches ensemble of this package or of
+        scikit-learn, fitted with ``bootstrap=True``.
     X : array-like of shape (n_samples, n_features)
         The data that it was fitted on, in the same order.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)

@@ -79,6 +79,7 @@ class AtomIndex:
         self.batch_size = -(-batch_size // TILE_ALIGNMENT) * TILE_ALIGNMENT
         self.seed = rng.randint(np.iinfo(np.int32).max)
         self._largest = None
+        self._by_norm = None
         self._uniforms = None
         self._block_order = {}
         self.tile_widths = ()
@@ -131,6 +132,13 @@ class AtomIndex:
         if len(self.slots) == len(self.atoms) and not len(self.added):
             return self.atoms
         return np.vstack([self.atoms, self.added.rows])[self.slots]
+
+    def by_norm(self):
+        """Slots of the atoms that can be found, by decreasing norm."""
+        if self._by_norm is None:
+            norms = self.norms.rows[self.slots]
+            self._by_norm = self.slots[np.argsort(-norms, kind="stable")]
+        return self._by_norm
 
     def largest(self):
         """Largest absolute entry of the atom in every slot, for rigorous radii."""
@@ -243,6 +251,7 @@ class AtomIndex:
     def _refresh(self):
         """Take a new snapshot for the kernels."""
         self._largest = None
+        self._by_norm = None
         added = self.added.rows if len(self.added) else None
         norms = self.norms.rows if self.with_norms else None
         self.searcher = Searcher(self.atoms, added, self.slots, self.rounding, norms)

@@ -160,6 +160,8 @@ def _dense(index, queries, stats, request, answer):
             given_up = _by_units(index, queries, stats, request, answer)
         else:
             given_up = np.ones(len(queries), dtype=bool)
+    elif request.buckets is not None and index.is_safe:
+        return _by_buckets(index, queries, stats, request, answer)
     elif not index.is_safe or (
         is_batch and request.may_give_up and index.n_features < MIN_FEATURES_BATCH
     ):
@@ -173,30 +175,22 @@ def _dense(index, queries, stats, request, answer):
 def _by_head(index, queries, stats, request, answer):
     """Search by the components' bounds and in the head; return what was given up."""
     n_queries = len(queries)
-    share = 0.0
-    if request.delta > 0:
-        n_rounds = len(index.tile_widths)
-        share = split_delta(request.delta, index.n_atoms, 1, max(n_rounds, 1))
+    share = _share(index, request, index.n_atoms)
     give_up_share = GIVE_UP_SHARE if n_queries == 1 else GIVE_UP_SHARE_BATCH
     if not request.may_give_up:
         give_up_share = inf
-    with_tiles = request.delta > 0 and len(index.tile_widths) > 0
-    n_chunk = max(MAX_WARM // index.n_slots, 16) if with_tiles else n_queries
+    n_chunk = max(MAX_WARM // index.n_slots, 16)
     given_up = np.empty(n_queries, dtype=bool)
     for first in range(0, n_queries, n_chunk):
         part = slice(first, first + n_chunk)
-        coefs = queries[part] @ index.components.T
-        residuals = warm = None
-        if with_tiles:
-            residuals = np.take(queries[part], index.coordinates, axis=1)
-            residuals -= coefs @ index.head_components
-            residuals = residuals.astype(np.float32, copy=False)
-            if len(residuals) > 1:
-                warm = _warm_start(index, residuals)
+        coefs, residuals = _split(index, queries[part], request)
+        warm = None
+        if residuals is not None and len(residuals) > 1:
+            warm = _warm_start(index, residuals)
         given_up[part] = index.searcher.search(
             queries[part],
             stats[part],
-            coefs.astype(np.float64, copy=False),
+            coefs,
             residuals,
             request.k,
             share,
@@ -207,6 +201,47 @@ def _by_head(index, queries, stats, request, answer):
             *(array[part] for array in answer.arrays),
         )
     return given_up
+
+
+def _by_buckets(index, queries, stats, request, answer):
+    """Search in buckets of atoms by decreasing norm."""
+    # The best so far compete anew in every bucket.
+    n_buckets = -(-index.n_atoms // request.buckets)
+    coefs, residuals = _split(index, queries, request)
+    index.searcher.search_buckets(
+        queries,
+        stats,
+        coefs,
+        residuals,
+        index.by_norm(),
+        request.buckets,
+        request.k,
+        _share(index, request, index.n_atoms + request.k * n_buckets),
+        request.epsilon,
+        request.n_threads,
+        *answer.arrays,
+    )
+
+
+def _share(index, request, n_arms):
+    """Error probability for one atom in one round of the head."""
+    if request.delta == 0:
+        return 0.0
+    return split_delta(request.delta, n_arms, 1, max(len(index.tile_widths), 1))
+
+
+def _split(index, queries, request):
+    """Split queries into components and what these leave at the head's coordinates.
+
+    Nothing is left where nothing is to be sampled.
+    """
+    coefs = queries @ index.components.T
+    residuals = None
+    if request.delta > 0 and index.tile_widths:
+        residuals = np.take(queries, index.coordinates, axis=1)
+        residuals -= coefs @ index.head_components
+        residuals = residuals.astype(np.float32, copy=False)
+    return coefs.astype(np.float64, copy=False), residuals
 
 
 def _warm_start(index, residuals):

@@ -7,47 +7,26 @@ caller, who computes it with BLAS and has `Searcher.pick` choose from the result
 
 import numpy as np
 
-from cython cimport floating
 from cython.parallel cimport prange
-from libc.math cimport INFINITY, fabs, sqrt
-from libc.stdlib cimport free, malloc
+from libc.math cimport INFINITY
 
-from sklearn_bandit._simd cimport simd_void
-from sklearn_bandit.bandit._arms cimport kth_smallest
-
-from ._head cimport MAX_TILES, Head, HeadQuery, bound_by_norms, search_head
-from ._rows cimport Rows, exact_products, sort_best, support_products
-from ._survivors cimport (
-    HOPELESS,
-    OPEN,
-    Outcome,
-    Survivors,
-    free_survivors,
-    new_survivors,
+from ._head cimport MAX_TILES, Head, HeadQuery
+from ._query cimport (
+    N_STATS,
+    Task,
+    describe_query,
+    pick_for_query,
+    search_query,
+    search_query_anew,
+    search_query_buckets,
+    search_query_support,
+    search_query_units,
 )
-from ._units cimport BERNSTEIN, BLOCKS, HOEFFDING, ORDERED, PAIRED, WEIGHTED
-from ._units cimport Units, search_units
-
-# Up to this many neighbours the bar of a row of scores is found in one scan.
-cdef Py_ssize_t SCAN_NEIGHBORS = 64
-
-cdef enum:
-    N_STATS = 4         # of a query: bad or not, non-zero entries, largest, norm
-    STATS_BLOCK = 512
+from ._survivors cimport Survivors, free_survivors, new_survivors
+from ._units cimport BERNSTEIN, BLOCKS, HOEFFDING, ORDERED, PAIRED, WEIGHTED, Units
 
 _SAMPLINGS = {"blocks": BLOCKS, "weighted": WEIGHTED, "ordered": ORDERED}
 _RADII = {"paired": PAIRED, "bernstein": BERNSTEIN, "hoeffding": HOEFFDING}
-
-
-cdef struct Task:
-    # What all queries of a call have in common.
-    Rows rows
-    const Py_ssize_t* slots         # of the atoms to search
-    Py_ssize_t n_slots
-    Py_ssize_t n_capacity           # slots there are
-    const double* norms             # of the atoms, or NULL
-    double rounding
-    Py_ssize_t k
 
 
 cdef class Searcher:
@@ -160,11 +139,11 @@ cdef class Searcher:
         if self.is_double:
             doubles = queries
             for i in range(doubles.shape[0]):
-                _stats(&doubles[i, 0], doubles.shape[1], &out[i, 0])
+                describe_query(&doubles[i, 0], doubles.shape[1], &out[i, 0])
         else:
             singles = queries
             for i in range(singles.shape[0]):
-                _stats(&singles[i, 0], singles.shape[1], &out[i, 0])
+                describe_query(&singles[i, 0], singles.shape[1], &out[i, 0])
         return stats
 
     def search(
@@ -230,14 +209,8 @@ cdef class Searcher:
         cdef Survivors* alive
 
         self.task.k = k
-        base.k = k
-        base.n_atoms = self.task.n_slots
-        base.share = share
-        base.epsilon = epsilon * self.head.scale / self.head.n_features
+        self._start(&base, k, share, epsilon)
         base.give_up_share = give_up_share
-        base.n_warm = 0
-        base.residual = NULL
-        base.coefs = NULL
         if warm is not None:
             base.n_warm, warm_totals, warm_squares = warm
             base.warm_total = &warm_totals[0, 0]
@@ -258,13 +231,13 @@ cdef class Searcher:
                 alive = new_survivors(self.task.n_slots)
             with nogil:
                 if self.is_double:
-                    given_up[0] = _search_one(
+                    given_up[0] = search_query(
                         &self.task, &self.head, &base, 0, n_coordinates, &doubles[0, 0],
                         &stats[0, 0], alive, &slots_out[0, 0], &products_out[0, 0],
                         &counts_out[0],
                     )
                 else:
-                    given_up[0] = _search_one(
+                    given_up[0] = search_query(
                         &self.task, &self.head, &base, 0, n_coordinates, &singles[0, 0],
                         &stats[0, 0], alive, &slots_out[0, 0], &products_out[0, 0],
                         &counts_out[0],
@@ -275,7 +248,7 @@ cdef class Searcher:
             for i in prange(
                 n_queries, nogil=True, schedule="dynamic", num_threads=n_threads
             ):
-                given_up[i] = _search_and_free(
+                given_up[i] = search_query_anew(
                     &self.task, &self.head, &base, i, n_coordinates, &doubles[i, 0],
                     &stats[i, 0], &slots_out[i, 0], &products_out[i, 0], &counts_out[i],
                 )
@@ -283,11 +256,95 @@ cdef class Searcher:
             for i in prange(
                 n_queries, nogil=True, schedule="dynamic", num_threads=n_threads
             ):
-                given_up[i] = _search_and_free(
+                given_up[i] = search_query_anew(
                     &self.task, &self.head, &base, i, n_coordinates, &singles[i, 0],
                     &stats[i, 0], &slots_out[i, 0], &products_out[i, 0], &counts_out[i],
                 )
         return open_queries.view(bool)
+
+    cdef void _start(
+        self, HeadQuery* base, Py_ssize_t k, double share, double epsilon
+    ) noexcept:
+        """What all queries have in common; they differ by what they point at."""
+        base.k = k
+        base.n_atoms = self.task.n_slots
+        base.share = share
+        base.epsilon = epsilon * self.head.scale / self.head.n_features
+        base.give_up_share = INFINITY
+        base.n_warm = 0
+        base.residual = NULL
+        base.coefs = NULL
+
+    def search_buckets(
+        self,
+        queries,
+        const double[:, ::1] stats,
+        const double[:, ::1] coefs,
+        const float[:, ::1] residuals,
+        const Py_ssize_t[::1] order,
+        Py_ssize_t bucket_size,
+        Py_ssize_t k,
+        double share,
+        double epsilon,
+        int n_threads,
+        indices,
+        products,
+        counts,
+    ):
+        """Search bucket by bucket, by decreasing norm.
+
+        Parameters
+        ----------
+        queries, stats, coefs, residuals, k, share, epsilon, n_threads
+            As for `search`.
+        order : ndarray of intp
+            Slots by decreasing norm.
+        bucket_size : int
+            Atoms of a bucket.
+        indices, products, counts : ndarray
+            Written, as by `search`.
+        """
+        cdef Py_ssize_t i, n_queries = queries.shape[0]
+        cdef const float[:, ::1] singles
+        cdef const double[:, ::1] doubles
+        cdef Py_ssize_t[:, ::1] slots_out = indices
+        cdef double[:, ::1] products_out = products
+        cdef Py_ssize_t[::1] counts_out = counts
+        cdef Py_ssize_t n_coordinates = 0
+        cdef HeadQuery base
+        cdef int n_failed = 0
+
+        self.task.k = k
+        self._start(&base, k, share, epsilon)
+        # Survivors of a bucket that sampling on would cost more than are computed.
+        base.give_up_share = 1.0
+        if residuals is not None:
+            base.residual = &residuals[0, 0]
+            n_coordinates = residuals.shape[1]
+        if self.head.n_components > 0:
+            base.coefs = &coefs[0, 0]
+        if self.is_double:
+            doubles = queries
+            for i in prange(
+                n_queries, nogil=True, schedule="dynamic", num_threads=n_threads
+            ):
+                n_failed += search_query_buckets(
+                    &self.task, &self.head, &base, i, n_coordinates, &doubles[i, 0],
+                    &stats[i, 0], &order[0], bucket_size, &slots_out[i, 0],
+                    &products_out[i, 0], &counts_out[i],
+                )
+        else:
+            singles = queries
+            for i in prange(
+                n_queries, nogil=True, schedule="dynamic", num_threads=n_threads
+            ):
+                n_failed += search_query_buckets(
+                    &self.task, &self.head, &base, i, n_coordinates, &singles[i, 0],
+                    &stats[i, 0], &order[0], bucket_size, &slots_out[i, 0],
+                    &products_out[i, 0], &counts_out[i],
+                )
+        if n_failed:
+            raise MemoryError("No memory to search in buckets.")
 
     def search_support(
         self,
@@ -328,7 +385,7 @@ cdef class Searcher:
             for i in prange(
                 n_queries, nogil=True, schedule="dynamic", num_threads=n_threads
             ):
-                n_failed += _search_support(
+                n_failed += search_query_support(
                     &self.task, &doubles[i, 0], <Py_ssize_t> stats[i, 1],
                     &slots_out[i, 0], &products_out[i, 0], &counts_out[i],
                 )
@@ -337,7 +394,7 @@ cdef class Searcher:
             for i in prange(
                 n_queries, nogil=True, schedule="dynamic", num_threads=n_threads
             ):
-                n_failed += _search_support(
+                n_failed += search_query_support(
                     &self.task, &singles[i, 0], <Py_ssize_t> stats[i, 1],
                     &slots_out[i, 0], &products_out[i, 0], &counts_out[i],
                 )
@@ -387,7 +444,7 @@ cdef class Searcher:
             doubles = queries
             double_scores = scores
             for i in prange(n_queries, nogil=True, num_threads=n_threads):
-                n_failed += _pick_one(
+                n_failed += pick_for_query(
                     &self.task, &doubles[i, 0], stats[i, 3], &double_scores[i, 0],
                     &slots_out[i, 0], &products_out[i, 0], &counts_out[i],
                 )
@@ -395,7 +452,7 @@ cdef class Searcher:
             singles = queries
             single_scores = scores
             for i in prange(n_queries, nogil=True, num_threads=n_threads):
-                n_failed += _pick_one(
+                n_failed += pick_for_query(
                     &self.task, &singles[i, 0], stats[i, 3], &single_scores[i, 0],
                     &slots_out[i, 0], &products_out[i, 0], &counts_out[i],
                 )
@@ -487,14 +544,14 @@ cdef class Searcher:
         if self.is_double:
             doubles = queries
             with nogil:
-                given_up = _search_units_one(
+                given_up = search_query_units(
                     &self.task, &units, &doubles[position, 0], &slots_out[position, 0],
                     &products_out[position, 0], &counts_out[position],
                 )
         else:
             singles = queries
             with nogil:
-                given_up = _search_units_one(
+                given_up = search_query_units(
                     &self.task, &units, &singles[position, 0], &slots_out[position, 0],
                     &products_out[position, 0], &counts_out[position],
                 )
@@ -511,257 +568,3 @@ cdef const void* _address(array, bint is_double) except? NULL:
         return &doubles[0, 0]
     singles = array
     return &singles[0, 0]
-
-
-cdef simd_void _stats(
-    const floating* query, Py_ssize_t d, double* out
-) noexcept nogil:
-    """Whether an entry is NaN or infinite, non-zero entries, largest entry and norm.
-
-    One pass over memory, in blocks that stay in the cache for three simple loops: mixed
-    into one, they do not vectorise.
-    """
-    cdef Py_ssize_t j, n, n_nonzero = 0
-    cdef int n_block
-    cdef floating largest = 0, size
-    cdef double sum_2 = 0.0
-
-    while d > 0:
-        n = min(STATS_BLOCK, d)
-        d -= n
-        n_block = 0
-        for j in range(n):
-            sum_2 += <double> query[j] * <double> query[j]
-        for j in range(n):
-            size = query[j] if query[j] >= 0 else -query[j]
-            largest = size if size > largest else largest
-        for j in range(n):
-            n_block += query[j] != 0
-        n_nonzero += n_block
-        query += n
-    # A square of a finite double may overflow, too: the caller looks again.
-    out[0] = not sum_2 < INFINITY
-    out[1] = n_nonzero
-    out[2] = largest
-    out[3] = sqrt(sum_2)
-
-
-cdef unsigned char _search_one(
-    const Task* task,
-    const Head* head,
-    const HeadQuery* common,
-    Py_ssize_t position,
-    Py_ssize_t n_coordinates,
-    const floating* query,
-    const double* stats,
-    Survivors* alive,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* count,
-) noexcept nogil:
-    """Search for one query; return 1 if it is left to BLAS."""
-    cdef HeadQuery own = common[0]
-    cdef Outcome outcome = OPEN
-    cdef Py_ssize_t c
-    cdef double explained = 0.0
-
-    if alive == NULL:
-        return 1
-    alive.n_alive = task.n_slots
-    alive.n_multiplied = 0
-    for c in range(task.n_slots):
-        alive.slots[c] = task.slots[c]
-    own.norm = stats[3]
-    own.residual_norm = own.norm
-    if head.n_components > 0:
-        own.coefs = common.coefs + position * head.n_components
-        for c in range(head.n_components):
-            explained += own.coefs[c] * own.coefs[c]
-        # As for the atoms: rounding of the coefficients must not hide a residual.
-        own.residual_norm = sqrt(
-            max(own.norm * own.norm - explained, 0.0)
-            + 4.0 * head.rounding * own.norm * own.norm
-        )
-        alive.n_multiplied += head.n_components * task.rows.n_features
-    if common.n_warm > 0:
-        own.warm_total = common.warm_total + position * task.n_capacity
-        own.warm_square = common.warm_square + position * task.n_capacity
-    bound_by_norms(head, &own, alive)
-    if alive.n_alive * task.rows.n_features <= alive.n_multiplied:
-        outcome = OPEN
-    elif alive.n_alive > own.k and common.residual != NULL:
-        own.residual = common.residual + position * n_coordinates
-        outcome = search_head(head, &own, alive)
-    elif own.give_up_share < INFINITY and alive.n_alive > own.k:
-        if alive.n_alive > own.give_up_share * task.n_slots:
-            outcome = HOPELESS
-    count[0] = alive.n_multiplied
-    if outcome != HOPELESS:
-        count[0] += _finish(task, query, alive, slots, products)
-    return outcome == HOPELESS
-
-
-cdef unsigned char _search_and_free(
-    const Task* task,
-    const Head* head,
-    const HeadQuery* common,
-    Py_ssize_t position,
-    Py_ssize_t n_coordinates,
-    const floating* query,
-    const double* stats,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* count,
-) noexcept nogil:
-    """`_search_one` with memory of its own."""
-    cdef Survivors* alive = new_survivors(task.n_slots)
-    cdef unsigned char given_up = _search_one(
-        task, head, common, position, n_coordinates, query, stats, alive, slots,
-        products, count,
-    )
-
-    free_survivors(alive)
-    return given_up
-
-
-cdef Py_ssize_t _finish(
-    const Task* task,
-    const floating* query,
-    Survivors* alive,
-    Py_ssize_t* slots,
-    double* products,
-) noexcept nogil:
-    """Exact products of the survivors, the best k in order; return how many."""
-    cdef Py_ssize_t i
-
-    exact_products(&task.rows, query, alive.slots, alive.n_alive, alive.mean)
-    sort_best(alive.mean, alive.slots, alive.n_alive, task.k)
-    for i in range(task.k):
-        slots[i] = alive.slots[i]
-        products[i] = alive.mean[i]
-    return alive.n_alive * task.rows.n_features
-
-
-cdef int _search_support(
-    const Task* task,
-    const floating* query,
-    Py_ssize_t n_support,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* count,
-) noexcept nogil:
-    """Exact search for a sparse query, from its non-zero entries."""
-    cdef Survivors* alive = new_survivors(task.n_slots)
-    cdef floating* values = <floating*> malloc((n_support + 1) * sizeof(floating))
-    cdef Py_ssize_t* support = <Py_ssize_t*> malloc(
-        (n_support + 1) * sizeof(Py_ssize_t)
-    )
-    cdef Py_ssize_t i, j, n = 0
-    cdef bint enough = alive != NULL and values != NULL and support != NULL
-
-    if enough:
-        for j in range(task.rows.n_features):
-            if query[j] != 0:
-                values[n] = query[j]
-                support[n] = j
-                n += 1
-        for i in range(task.n_slots):
-            alive.slots[i] = task.slots[i]
-        support_products(
-            &task.rows, values, support, n, alive.slots, task.n_slots, alive.mean
-        )
-        sort_best(alive.mean, alive.slots, task.n_slots, task.k)
-        for i in range(task.k):
-            slots[i] = alive.slots[i]
-            products[i] = alive.mean[i]
-        count[0] = n * task.n_slots
-    free(values)
-    free(support)
-    free_survivors(alive)
-    return not enough
-
-
-cdef bint _search_units_one(
-    const Task* task,
-    const Units* units,
-    const floating* query,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* count,
-) noexcept nogil:
-    """Search for one query by sampling units; return whether it is left to BLAS."""
-    cdef Survivors* alive = new_survivors(task.n_slots)
-    cdef Py_ssize_t i
-    cdef Outcome outcome
-
-    if alive == NULL:
-        return True
-    for i in range(task.n_slots):
-        alive.slots[i] = task.slots[i]
-    outcome = search_units(&task.rows, query, units, alive)
-    count[0] = alive.n_multiplied
-    if outcome != HOPELESS:
-        count[0] += _finish(task, query, alive, slots, products)
-    free_survivors(alive)
-    return outcome == HOPELESS
-
-
-cdef int _pick_one(
-    const Task* task,
-    const floating* query,
-    double norm,
-    const floating* scores,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* count,
-) noexcept nogil:
-    """Choose among scores that are right up to rounding; return 1 without memory."""
-    cdef Survivors* alive = new_survivors(task.n_slots)
-    cdef Py_ssize_t i, slot, n = task.n_slots, n_left = 0
-    cdef double bar, slack, largest = 0.0
-
-    if alive == NULL:
-        return 1
-    slack = task.rounding * norm
-    if task.norms == NULL:
-        # Norms are not known without a pass over the atoms: the scores stand in.
-        for i in range(n):
-            largest = max(largest, fabs(scores[task.slots[i]]))
-        slack = task.rounding * largest
-    for i in range(n):
-        slot = task.slots[i]
-        alive.radius[i] = slack if task.norms == NULL else slack * task.norms[slot]
-        alive.mean[i] = scores[slot]
-        alive.scratch[i] = alive.radius[i] - alive.mean[i]
-    bar = -_kth(alive.scratch, n, task.k, products)
-    for i in range(n):
-        # Written so that a score that overflowed to NaN is a candidate.
-        if not alive.mean[i] + alive.radius[i] < bar:
-            alive.slots[n_left] = task.slots[i]
-            n_left += 1
-    alive.n_alive = n_left
-    count[0] += n * task.rows.n_features + _finish(task, query, alive, slots, products)
-    free_survivors(alive)
-    return 0
-
-
-cdef double _kth(
-    double* values, Py_ssize_t n, Py_ssize_t k, double* best
-) noexcept nogil:
-    """The k-th smallest value; `best` has room for k of them."""
-    cdef Py_ssize_t i, j
-    cdef double value
-
-    if k > SCAN_NEIGHBORS:
-        return kth_smallest(values, n, k)
-    for j in range(k):
-        best[j] = INFINITY
-    for i in range(n):
-        value = values[i]
-        if value < best[k - 1]:
-            j = k - 1
-            while j > 0 and best[j - 1] > value:
-                best[j] = best[j - 1]
-                j -= 1
-            best[j] = value
-    return best[k - 1]

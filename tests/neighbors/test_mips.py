@@ -8,7 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_bandit.datasets import make_normal_custom, make_symmetric_normal
+from sklearn_bandit.datasets import (
+    make_correlated_normal_custom,
+    make_normal_custom,
+    make_symmetric_normal,
+)
 from sklearn_bandit.neighbors import BanditMIPS
 
 N_FEATURES = 6_000
@@ -24,6 +28,8 @@ WAYS = [
     {"radius": "hoeffding"},
     {"radius": "hoeffding", "layout": "zero-copy"},
     {"batch_size": 100},
+    {"buckets": 30},
+    {"buckets": 16, "delta": 0},
 ]
 
 
@@ -372,3 +378,15 @@ def test_bad_parameters(data, bad):
 def test_buckets_need_the_head(data, other):
     with pytest.raises(ValueError, match="buckets"):
         BanditMIPS(buckets=30, **other).fit(data[0])
+
+
+def test_buckets_are_sublinear():
+    counts = []
+    for n_atoms in (500, 4000):
+        atoms, queries = make_correlated_normal_custom(n_atoms, 3000, random_state=0)
+        search = BanditMIPS(1, buckets=30, random_state=0).fit(atoms)
+        assert_array_equal(
+            search.kneighbors(queries)[1], brute_force(atoms, queries, 1)[1]
+        )
+        counts.append(search.n_multiplications_[0])
+    assert counts[1] < 4 * counts[0]
