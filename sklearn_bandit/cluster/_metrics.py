@@ -15,6 +15,7 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import euclidean_distances
 from threadpoolctl import ThreadpoolController
 
 from ._distances import ARM_TILE, KINDS, fill_rows, fill_tiles, prepare_rows
@@ -197,13 +198,12 @@ class PairwiseDistances(BlockDistances):
 
     def _block(self, samples, medoids):
         self.n_evaluations += len(samples) * len(medoids)
-        return pairwise_distances(
-            self._X[samples],
-            self._X[medoids],
-            metric=self._metric,
-            n_jobs=self._n_jobs,
-            **self._params,
-        )
+        X, Y = self._X[samples], self._X[medoids]
+        block = distances_between(X, Y, self._metric, self._params, self._n_jobs)
+        if self._metric in FAST_METRICS:
+            # Cancellation leaves a trace of the norm.
+            block[samples[:, None] == medoids] = 0.0
+        return block
 
 
 class PrecomputedDistances(BlockDistances):
@@ -292,6 +292,13 @@ def make_distances(X, metric, params, order, cache_size, n_threads, n_jobs):
     if metric in FAST_METRICS and not sparse.issparse(X) and not params:
         return DenseDistances(X, metric, order, n_threads)
     return PairwiseDistances(X, metric, params, order, n_jobs)
+
+
+def distances_between(X, Y, metric, params, n_jobs=None):
+    """Distances of the rows of two arrays, by scikit-learn."""
+    if metric == "sqeuclidean" and sparse.issparse(X):
+        return euclidean_distances(X, Y, squared=True)
+    return pairwise_distances(X, Y, metric=metric, n_jobs=n_jobs, **params)
 
 
 def fix_params(X, metric, params):
