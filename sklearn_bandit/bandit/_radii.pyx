@@ -25,10 +25,12 @@ References
   2.6 and 2.8.
 """
 
-from libc.math cimport INFINITY, isinf, log, sqrt
-from scipy.special.cython_special cimport ndtri, stdtrit
+from libc.math cimport INFINITY, erfc, exp, fabs, isinf, lgamma, log, pi, sqrt
 
 MIN_EFFECTIVE = 16.0
+
+cdef enum:
+    MAX_ITERATIONS = 200
 
 
 cpdef double split_delta(
@@ -74,9 +76,7 @@ cpdef double normal_quantile(double delta) noexcept nogil:
     float
         The quantile; infinite for ``delta = 0``.
     """
-    if delta <= 0.0:
-        return INFINITY
-    return -ndtri(delta)
+    return student_quantile(delta, INFINITY)
 
 
 cpdef double student_quantile(double delta, double df) noexcept nogil:
@@ -87,16 +87,39 @@ cpdef double student_quantile(double delta, double df) noexcept nogil:
     delta : float
         Tail probability.
     df : float
-        Degrees of freedom.
+        Degrees of freedom; infinite for the normal distribution.
 
     Returns
     -------
     float
         The quantile; infinite for ``delta = 0``.
     """
+    cdef double log_x, x, tail, step
+    cdef int _i
+
     if delta <= 0.0:
         return INFINITY
-    return -stdtrit(df, delta)
+    if delta > 0.5:
+        return -student_quantile(1.0 - delta, df)
+    if delta == 0.5:
+        return 0.0
+    # Newton's method on the logarithm of the tail, a concave function of log x: once
+    # right of the root it closes in from there. The normal tail is at most
+    # exp(-x^2 / 2) / 2, which gives a start to the right of its root; that root is the
+    # start for Student's heavier tail. (scipy's quantiles have no C interface common to
+    # all of its releases.)
+    if isinf(df):
+        log_x = 0.5 * log(-2.0 * log(2.0 * delta))
+    else:
+        log_x = log(student_quantile(delta, INFINITY))
+    for _i in range(MAX_ITERATIONS):
+        x = exp(log_x)
+        tail = _tail(x, df)
+        step = (log(tail) - log(delta)) * tail / (x * _density(x, df))
+        log_x += step
+        if fabs(step) < 1e-12:
+            break
+    return exp(log_x)
 
 
 cpdef double finite_population(double n_used, double n_total) noexcept nogil:
@@ -302,6 +325,54 @@ cpdef double paired_radius(
         * sqrt(variance / n_used)
         * finite_population(n_used, n_total)
     )
+
+
+cdef double _density(double x, double df) noexcept nogil:
+    """Density of Student's t; of the standard normal for infinite `df`."""
+    cdef double log_scale
+
+    if isinf(df):
+        return exp(-0.5 * x * x) / sqrt(2.0 * pi)
+    log_scale = lgamma(0.5 * (df + 1.0)) - lgamma(0.5 * df) - 0.5 * log(df * pi)
+    return exp(log_scale - 0.5 * (df + 1.0) * log(1.0 + x * x / df))
+
+
+cdef double _tail(double x, double df) noexcept nogil:
+    """Probability that Student's t exceeds x > 0, half a regularised beta function."""
+    cdef double y
+
+    if isinf(df):
+        return 0.5 * erfc(x / sqrt(2.0))
+    y = df / (df + x * x)
+    if y * (0.5 * df + 2.5) < 0.5 * df + 1.0:
+        return 0.5 * _beta(y, 0.5 * df, 0.5)
+    return 0.5 - 0.5 * _beta(x * x / (df + x * x), 0.5, 0.5 * df)
+
+
+cdef double _beta(double x, double a, double b) noexcept nogil:
+    """Regularised incomplete beta function for x < (a + 1) / (a + b + 2).
+
+    By its continued fraction (DLMF 8.17.22), from the front by Lentz's method.
+    """
+    cdef double front, term, c = 1.0, d, value
+    cdef int i, m
+
+    front = lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(1.0 - x)
+    front = exp(front) / a
+    d = 1.0 / (1.0 - (a + b) * x / (a + 1.0))
+    value = d
+    for i in range(2, MAX_ITERATIONS):
+        m = i // 2
+        if i % 2 == 0:
+            term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        else:
+            term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        d = 1.0 / (1.0 + term * d)
+        c = 1.0 + term / c
+        value *= c * d
+        if fabs(c * d - 1.0) < 1e-15:
+            break
+    return front * value
 
 
 cdef inline double _serfling(double n_used, double n_total) noexcept nogil:

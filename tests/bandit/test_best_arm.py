@@ -117,6 +117,7 @@ def mean_pulls(gap, n_references, n_runs=40):
             n_references,
             batch_size=8,
             exact=False,
+            max_pulls=N_ARMS * 20_000,
         )
         pulls.append(result.n_pulls)
     return np.mean(pulls)

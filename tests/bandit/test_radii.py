@@ -20,11 +20,13 @@ from sklearn_bandit.bandit import (
 N_REPETITIONS = 4000
 
 
-@pytest.mark.parametrize("delta", [0.3, 0.05, 1e-4, 1e-9])
+@pytest.mark.parametrize("delta", [0.9, 0.5, 0.49, 0.3, 0.05, 1e-4, 1e-9, 1e-30])
 def test_quantiles_are_those_of_scipy(delta):
-    assert_allclose(normal_quantile(delta), stats.norm.isf(delta), rtol=1e-9)
-    for df in (1, 4.5, 30, 1e4):
-        assert_allclose(student_quantile(delta, df), stats.t.isf(delta, df), rtol=1e-7)
+    assert_allclose(normal_quantile(delta), stats.norm.isf(delta), 1e-9, 1e-12)
+    for df in (1, 2.5, 4.5, 15, 30, 300, 1e4, 1e7):
+        assert_allclose(
+            student_quantile(delta, df), stats.t.isf(delta, df), 1e-7, 1e-12
+        )
 
 
 def test_delta_zero_never_decides():

@@ -1,0 +1,448 @@
+"""Matching pursuit and orthogonal matching pursuit by adaptive sampling."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_random_state
+
+from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
+from .._threads import effective_n_threads
+from ..bandit import split_delta
+from ..bandit._arms import Arms
+from ._dictionary import FIRST_ROWS, Dictionary, Sample
+
+# A product at a random row costs as much as so many in a row, on atoms of millions of
+# rows (measured: 0.1 to 0.3 microseconds): beyond one row in so many, exact products
+# are the cheaper way. Sampled coefficients have no such way, and go on for longer.
+RANDOM_COST = 32
+MAX_ROWS_SAMPLED = 1 << 16
+
+# Plain matching pursuit may choose an atom again; with `tol` alone it ends after so
+# many steps an atom.
+MAX_STEPS_PER_ATOM = 10
+
+
+class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Sparse approximation of signals, atom by atom, by adaptive sampling.
+
+    Each step looks for the atom (column of X) whose inner product with what is left of
+    the signal is largest in absolute value. Atoms are compared on a random sample of
+    the rows, and dropped when another one is surely better [1]_; only the winner's
+    inner products are computed in full, and only as far as its coefficient needs them.
+    The residual is never formed.
+
+    Read more in the :ref:`user guide <matching_pursuit>`.
+
+    Parameters
+    ----------
+    n_nonzero_coefs : int, default=None
+        Number of atoms to choose (of steps, for plain matching pursuit). None, without
+        `tol`, means a tenth of the atoms and at least one.
+    tol : float, default=None
+        Stop when the squared norm of the residual is at most this. Overrides
+        `n_nonzero_coefs`.
+    fit_intercept : bool, default=True
+        Whether to centre atoms and signals.
+    orthogonal : bool, default=True
+        Whether to fit all coefficients anew after each step (orthogonal matching
+        pursuit), or only that of the atom just chosen (matching pursuit), which may
+        then be chosen again.
+    coef : {"exact", "sampled"}, default="exact"
+        "exact" computes coefficients from all rows: the cost of a step grows with the
+        number of rows, but with few atoms instead of all. "sampled" fits them to
+        `sample_size` random rows: nothing grows with the number of rows, and
+        coefficients are off by their sampling error.
+    sample_size : int, default=8_192
+        Rows that sampled coefficients are fitted to.
+    delta : float, default=0.01
+        Probability that any of the atoms chosen for a signal is not the best of its
+        step. With ``delta=0`` all inner products are computed.
+    n_jobs : int, default=None
+        Number of threads for exact inner products; None means all.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sample of rows.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Intercepts.
+    support_ : ndarray, or list of ndarray for several targets
+        Chosen atoms in the order in which they were found.
+    n_iter_ : int or list of int
+        Number of steps.
+    n_multiplications_ : int
+        Multiplications of entries of X with entries of y or X.
+    n_features_in_ : int
+        Number of atoms.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the atoms, if they were all strings.
+
+    See Also
+    --------
+    sklearn.linear_model.OrthogonalMatchingPursuit : The same from all inner products.
+
+    Notes
+    -----
+    As in scikit-learn, atoms are compared by their inner products as they are: scale
+    them to equal norms if their size should not matter. Checking X for NaN reads all of
+    it, which is most of the work with sampled coefficients; ``sklearn.config_context(
+    assume_finite=True)`` leaves it out.
+
+    References
+    ----------
+    .. [1] M. Tiwari, "Accelerating Machine Learning Algorithms with Adaptive Sampling",
+       PhD thesis, Stanford University (2023), appendix to chapter 4.
+
+    Examples
+    --------
+    >>> from sklearn_bandit.datasets import make_simple_song
+    >>> from sklearn_bandit.linear_model import BanditMatchingPursuit
+    >>> X, y, notes = make_simple_song(interval=1.0, n_notes=24)
+    >>> pursuit = BanditMatchingPursuit(n_nonzero_coefs=5, random_state=0).fit(X, y)
+    >>> [str(note) for note in notes[pursuit.support_]]
+    ['G4', 'C5', 'E4', 'E5', 'C4']
+    """
+
+    _parameter_constraints = {
+        "n_nonzero_coefs": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "fit_intercept": ["boolean"],
+        "orthogonal": ["boolean"],
+        "coef": [StrOptions({"exact", "sampled"})],
+        "sample_size": [Interval(Integral, 64, None, closed="left")],
+        "delta": [Interval(Real, 0, 1, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_nonzero_coefs=None,
+        *,
+        tol=None,
+        fit_intercept=True,
+        orthogonal=True,
+        coef="exact",
+        sample_size=8_192,
+        delta=0.01,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_nonzero_coefs = n_nonzero_coefs
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.orthogonal = orthogonal
+        self.coef = coef
+        self.sample_size = sample_size
+        self.delta = delta
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Choose atoms and fit their coefficients.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            One atom a column. Not copied if it is in column-major order.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Signals.
+
+        Returns
+        -------
+        self : BanditMatchingPursuit
+            The fitted estimator.
+        """
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=[np.float64, np.float32],
+            order="F",
+            multi_output=True,
+            y_numeric=True,
+        )
+        signals = np.asarray(y, dtype=X.dtype, order="F")
+        signals = signals[:, None] if y.ndim == 1 else signals
+        if self.coef == "sampled" and self.delta == 0:
+            raise ValueError("delta=0 asks for exact inner products: use coef='exact'.")
+        n_steps = self._check_steps(*X.shape)
+        rng = check_random_state(self.random_state)
+        n_threads = effective_n_threads(self.n_jobs)
+        dictionary = Dictionary(X, signals, self.fit_intercept, n_threads)
+        sample = Sample(dictionary, rng)
+        if self.coef == "exact" or X.shape[0] <= self.sample_size:
+            fits = [_ExactFit(dictionary, t) for t in range(signals.shape[1])]
+        else:
+            fits = [
+                _SampledFit(dictionary, sample, t, self.sample_size)
+                for t in range(signals.shape[1])
+            ]
+        n_sampled = 0
+        for target, fit in enumerate(fits):
+            n_sampled += self._pursue(dictionary, sample, target, fit, n_steps)
+        self._store(dictionary, fits, y.ndim)
+        self.n_multiplications_ = int(dictionary.n_multiplied + n_sampled)
+        return self
+
+    def predict(self, X):
+        """Return the approximations of the signals at the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Values of the atoms.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Linear combinations of the chosen atoms.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return X @ self.coef_.T + self.intercept_
+
+    def _check_steps(self, n_samples, n_atoms):
+        """Return how many steps there may be."""
+        if self.n_nonzero_coefs is not None and self.n_nonzero_coefs > n_atoms:
+            raise ValueError(
+                f"n_nonzero_coefs={self.n_nonzero_coefs} is more than the number of "
+                f"atoms, {n_atoms}."
+            )
+        if self.tol is not None:
+            return n_atoms if self.orthogonal else MAX_STEPS_PER_ATOM * n_atoms
+        if self.n_nonzero_coefs is not None:
+            return self.n_nonzero_coefs
+        return max(n_atoms // 10, 1)
+
+    def _pursue(self, dictionary, sample, target, fit, n_steps):
+        """Choose atoms for one signal; return the number of products sampled."""
+        n_sampled = 0
+        n_choices = n_steps if self.tol is None else dictionary.n_atoms
+        for _ in range(n_steps):
+            if self.tol is not None and fit.residual <= self.tol:
+                break
+            excluded = fit.support if self.orthogonal else []
+            if len(excluded) == dictionary.n_atoms:
+                break
+            atom, n_new = self._choose(
+                dictionary, sample, target, fit, excluded, self.delta / n_choices
+            )
+            n_sampled += n_new
+            if atom is None or not fit.add(atom, self.orthogonal):
+                warnings.warn(
+                    "Matching pursuit ended early: the atoms left have nothing in "
+                    "common with the residual, or depend on those chosen.",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
+                break
+        return n_sampled
+
+    def _choose(self, dictionary, sample, target, fit, excluded, delta):
+        """Return the atom with the largest inner product, and the products sampled."""
+        n_samples, n_atoms = dictionary.n_samples, dictionary.n_atoms
+        candidates = np.setdiff1d(np.arange(n_atoms), excluded)
+        n_sampled = 0
+        limit = n_samples // RANDOM_COST
+        if isinstance(fit, _SampledFit):
+            limit = min(MAX_ROWS_SAMPLED, n_samples)
+        if delta > 0 and limit >= FIRST_ROWS and len(candidates) > 1:
+            candidates, best, n_sampled = self._sample(
+                sample, target, fit, candidates, delta, limit
+            )
+            if len(candidates) == 1 or isinstance(fit, _SampledFit):
+                return int(best), n_sampled
+        correlations = np.abs(
+            dictionary.correlations(candidates, target, fit.support, fit.coefs)
+        )
+        best = int(np.argmax(correlations))
+        # What is left of a signal in the span of the support is rounding.
+        if correlations[best] <= fit.rounding(int(candidates[best])):
+            return None, n_sampled
+        return int(candidates[best]), n_sampled
+
+    def _sample(self, sample, target, fit, candidates, delta, limit):
+        """Drop atoms by sampled rows; return those left, the best, and the products.
+
+        An atom is two arms, one for each sign of its inner product.
+        """
+        n = len(candidates)
+        arms = Arms(2 * n, paired=True)
+        n_used, n_round, n_products = 0, 0, 0
+        n_next = FIRST_ROWS
+        while arms.n_alive > 1 and n_next <= limit:
+            alive, inverse = np.unique(arms.ids % n, return_inverse=True)
+            products = sample.columns(candidates[alive], n_next)[:, n_used:]
+            products *= fit.sampled_residual(sample, n_next)[n_used:]
+            n_products += products.size
+            # Smaller is better: the arm of the positive sign pays the negative product.
+            signs = np.where(arms.ids < n, -1.0, 1.0)
+            rewards = products[inverse].astype(np.float64)
+            rewards *= signs[:, None]
+            arms.add(np.ascontiguousarray(rewards), 1)
+            n_round += 1
+            share = split_delta(delta, 2 * n, n_round)
+            arms.update_radii("paired", share, np.inf, 0.0, 0.0)
+            arms.eliminate(1)
+            n_used, n_next = n_next, 2 * n_next
+        best = candidates[arms.ids[np.argmin(arms.means)] % n]
+        return candidates[np.unique(arms.ids % n)], best, n_products
+
+    def _store(self, dictionary, fits, y_ndim):
+        coefs = np.zeros((len(fits), dictionary.n_atoms), dictionary.atoms.dtype)
+        intercepts = np.zeros(len(fits))
+        for target, fit in enumerate(fits):
+            coefs[target, fit.support] = fit.coefs
+            if self.fit_intercept:
+                intercepts[target] = fit.intercept()
+        supports = [np.array(fit.support, dtype=np.intp) for fit in fits]
+        n_iter = [fit.n_steps for fit in fits]
+        if y_ndim == 1:
+            self.coef_, self.intercept_ = coefs[0], float(intercepts[0])
+            self.support_, self.n_iter_ = supports[0], n_iter[0]
+        else:
+            self.coef_, self.intercept_ = coefs, intercepts
+            self.support_, self.n_iter_ = supports, n_iter
+
+
+class _ExactFit:
+    """Coefficients of one signal from exact inner products."""
+
+    def __init__(self, dictionary, target):
+        self.dictionary = dictionary
+        self.signal = ("y", target)
+        self.support = []
+        self.coefs = np.empty(0)
+        self.n_steps = 0
+        self._energy = None
+
+    @property
+    def energy(self):
+        """Squared norm of the signal."""
+        if self._energy is None:
+            self._energy = self.dictionary.products(self.signal, [self.signal])[0]
+        return self._energy
+
+    @property
+    def residual(self):
+        """Squared norm of what is left."""
+        if not self.support:
+            return self.energy
+        product = self._products()
+        explained = 2 * self.coefs @ product - self.coefs @ self._gram() @ self.coefs
+        return max(self.energy - explained, 0.0)
+
+    def add(self, atom, orthogonal):
+        """Take an atom in; False if it has nothing to add."""
+        products = self.dictionary.products(atom, [atom, self.signal, *self.support])
+        norm, product = products[0], products[1]
+        if norm <= 0:
+            return False
+        left = product - products[2:] @ self.coefs
+        if atom not in self.support:
+            self.support.append(atom)
+            self.coefs = np.append(self.coefs, 0.0)
+        self.coefs[self.support.index(atom)] += left / norm
+        self.n_steps += 1
+        if not orthogonal:
+            return True
+        try:
+            factor = np.linalg.cholesky(self._gram())
+        except np.linalg.LinAlgError:
+            self.support.pop()
+            self.coefs = self.coefs[:-1]
+            return False
+        self.coefs = np.linalg.solve(
+            factor.T, np.linalg.solve(factor, self._products())
+        )
+        return True
+
+    def sampled_residual(self, sample, n):
+        """Return what is left of the signal at the first n rows of a sample."""
+        columns = sample.columns(self.support, n)
+        residual = sample.column(self.signal, n) - self.coefs @ columns
+        return (residual - self.intercept()).astype(columns.dtype)
+
+    def rounding(self, atom):
+        """Return an inner product that means nothing."""
+        norm = self.dictionary.products(atom, [atom])[0]
+        eps = np.finfo(self.dictionary.atoms.dtype).eps
+        return 8 * eps * np.sqrt(max(norm * self.energy, 0.0))
+
+    def intercept(self):
+        """Return the constant that goes with the coefficients; zero unless centred."""
+        means = [self.dictionary.mean(j) for j in self.support]
+        return self.dictionary.mean(self.signal) - np.dot(self.coefs, means)
+
+    def _gram(self):
+        return np.array(
+            [self.dictionary.products(i, self.support) for i in self.support]
+        )
+
+    def _products(self):
+        return self.dictionary.products(self.signal, self.support)
+
+
+class _SampledFit:
+    """Coefficients of one signal from a sample of rows of fixed size."""
+
+    def __init__(self, dictionary, sample, target, n_sample):
+        self.sample = sample
+        self.n_rows = n_sample
+        self.signal = ("y", target)
+        self.centred = dictionary.centred
+        self.factor = dictionary.n_samples / n_sample
+        self.values = sample.column(self.signal, n_sample).astype(np.float64)
+        self.value_mean = self.values.mean() if self.centred else 0.0
+        self.columns = np.empty((0, len(self.values)))  # of the support, centred
+        self.means = np.empty(0)
+        self.support = []
+        self.coefs = np.empty(0)
+        self.n_steps = 0
+
+    @property
+    def residual(self):
+        """Estimate of the squared norm of what is left."""
+        left = self._left()
+        return self.factor * float(left @ left)
+
+    def add(self, atom, orthogonal):
+        """Take an atom in; False if it has nothing to add."""
+        if atom not in self.support:
+            column = self.sample.column(atom, self.n_rows).astype(np.float64)
+            mean = column.mean() if self.centred else 0.0
+            column -= mean
+            if not column @ column > 0:
+                return False
+            self.support.append(atom)
+            self.columns = np.vstack([self.columns, column])
+            self.means = np.append(self.means, mean)
+            self.coefs = np.append(self.coefs, 0.0)
+        position = self.support.index(atom)
+        own = self.columns[position]
+        self.coefs[position] += own @ self._left() / (own @ own)
+        self.n_steps += 1
+        if orthogonal:
+            gram = self.columns @ self.columns.T
+            products = self.columns @ (self.values - self.value_mean)
+            self.coefs = np.linalg.lstsq(gram, products, rcond=None)[0]
+        return True
+
+    def sampled_residual(self, sample, n):
+        """Return what is left of the signal at the first n rows of a sample."""
+        columns = sample.columns(self.support, n)
+        residual = sample.column(self.signal, n) - self.coefs @ columns
+        return (residual - self.intercept()).astype(columns.dtype)
+
+    def intercept(self):
+        """Return the constant that goes with the coefficients; zero unless centred."""
+        return self.value_mean - np.dot(self.coefs, self.means)
+
+    def _left(self):
+        return self.values - self.value_mean - self.coefs @ self.columns

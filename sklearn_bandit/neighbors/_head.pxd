@@ -1,0 +1,47 @@
+"""The head of an index and its search; see ``_head.pyx``."""
+
+from ._survivors cimport Outcome, Survivors
+
+cdef enum:
+    MAX_TILES = 8
+    N_OFFSETS = 9
+
+
+cdef struct Head:
+    # A random sample of coordinates of every atom, less what the components explain.
+    Py_ssize_t n_features
+    Py_ssize_t n_components
+    Py_ssize_t n_tiles
+    Py_ssize_t n_coordinates            # of all tiles together
+    Py_ssize_t offsets[N_OFFSETS]       # tile t holds coordinates offsets[t] and on
+    const float* tiles[MAX_TILES]       # one row of offsets[t + 1] - offsets[t] a slot
+    const float* inflation[MAX_TILES]   # of the radius, one value a slot
+    const double* coefs                 # of the atoms on the components, one row a slot
+    const double* norms                 # of the atoms
+    const double* residual_norms        # of what the components leave
+    double scale                        # of the entries, against under- and overflow
+    double rounding                     # relative error of coefficients and products
+
+
+cdef struct HeadQuery:
+    const float* residual       # the query less its components, at the coordinates
+    const double* coefs         # of the query on the components
+    double norm
+    double residual_norm
+    double share                # error probability for one atom in one round
+    double epsilon
+    double give_up_share        # of the work of BLAS; infinite: never give up
+    Py_ssize_t k
+    Py_ssize_t n_atoms          # at the start: what BLAS would have to compute
+    Py_ssize_t n_warm           # tiles whose sums are given
+    const float* warm_total     # sums of products over these tiles, one value a slot
+    const float* warm_square    # sums of their squares
+
+
+cdef void bound_by_norms(
+    const Head* head, const HeadQuery* query, Survivors* alive
+) noexcept nogil
+
+cdef Outcome search_head(
+    const Head* head, const HeadQuery* query, Survivors* alive
+) noexcept nogil

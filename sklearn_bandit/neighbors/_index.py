@@ -1,0 +1,353 @@
+"""The atoms of a search, laid out for sampling.
+
+The fitted array is never copied. Beside it an index holds, for every atom, its norm,
+its coefficients on a few components, and a "head": a random sample of its coordinates,
+less the components, in contiguous tiles of growing width. Almost every search ends
+inside the head, where a round of sampling reads memory in order; single coordinates of
+the array itself would cost up to 26 times as much (measured: 4,000 x 10,000 in
+float32).
+
+Atoms live in slots: the rows of the fitted array, then those added later. Removing an
+atom only takes its slot out of the list of those to search.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+from sklearn.utils.random import sample_without_replacement
+
+from ._search import Searcher
+
+# Widths of the tiles, in batches. A batch of 64 coordinates is the smallest power of
+# two whose effective number passes the guards for normal data (a third of them).
+TILE_BATCHES = (1, 1, 2, 4, 8)
+
+# Widths of tiles are multiples of a vector register.
+TILE_ALIGNMENT = 8
+
+# Below this dimension sampling does not pay, and there is no head (measured: the
+# cross-over for one query is at 1,500 to 3,000 coordinates).
+MIN_FEATURES = 2_000
+
+# A component costs d multiplications a query, one n-th of an exact search: one
+# component for every so many atoms, as long as the atoms vary along it.
+ATOMS_PER_COMPONENT = 256
+MAX_COMPONENTS = 16
+COMPONENT_ATOMS = 128
+COMPONENT_ENERGY = 0.05
+
+# Entries of the atoms that are described at a time: read from memory only once.
+BLOCK_ENTRIES = 1 << 20
+
+# Fewer effective observations than this say nothing reliable about an atom.
+MIN_EFFECTIVE = 16.0
+
+# Relative errors of BLAS products and coefficients, with room to spare: measured errors
+# are below a tenth of this up to a million coordinates.
+ROUNDING = {np.dtype(np.float32): 2e-6, np.dtype(np.float64): 1e-14}
+
+# Outside this range squares of entries may over- or underflow on the way.
+SAFE_RANGE = {
+    np.dtype(np.float32): (1e-15, 1e15),
+    np.dtype(np.float64): (1e-120, 1e120),
+}
+
+
+class AtomIndex:
+    """Atoms in slots, with or without a head.
+
+    Parameters
+    ----------
+    atoms : ndarray of shape (n_atoms, n_features)
+        The atoms, in C order; not copied and not changed.
+    with_head : bool
+        Whether to prepare anything at all.
+    batch_size : int
+        Coordinates of the first tile.
+    rng : RandomState
+        Draws the coordinates of the head and the atoms that give the components.
+    """
+
+    def __init__(self, atoms, *, with_head, batch_size, rng):
+        self.atoms = atoms
+        self.n_features = atoms.shape[1]
+        self.dtype = atoms.dtype
+        self.rounding = ROUNDING[self.dtype]
+        self.added = Growing(np.empty((0, self.n_features), self.dtype))
+        self.slots = np.arange(len(atoms))
+        self.with_norms = with_head
+        self.batch_size = -(-batch_size // TILE_ALIGNMENT) * TILE_ALIGNMENT
+        self.seed = rng.randint(np.iinfo(np.int32).max)
+        self._largest = None
+        self._by_norm = None
+        self._uniforms = None
+        self._block_order = {}
+        self.tile_widths = ()
+        self.components = np.empty((0, self.n_features), self.dtype)
+        self.searcher = Searcher(atoms, None, self.slots, self.rounding, None)
+        if with_head:
+            self._prepare(rng)
+        self._refresh()
+
+    @property
+    def n_atoms(self):
+        """Number of atoms that can be found."""
+        return len(self.slots)
+
+    @property
+    def n_slots(self):
+        """Number of slots, including those of removed atoms."""
+        return len(self.atoms) + len(self.added)
+
+    def add(self, atoms):
+        """Append atoms, without touching what is known of the others."""
+        first = self.n_slots
+        self.added.append(atoms)
+        self.slots = np.append(self.slots, np.arange(first, first + len(atoms)))
+        if self.with_norms:
+            self._describe(atoms)
+        self._refresh()
+
+    def remove(self, indices):
+        """Forget the atoms at these positions; the others move up."""
+        self.slots = np.delete(self.slots, indices)
+        self._refresh()
+
+    def positions(self, slots):
+        """Positions of slots among the atoms that are left."""
+        if len(self.slots) == self.n_slots:
+            return slots
+        return np.searchsorted(self.slots, slots)
+
+    def scores(self, queries):
+        """Inner products with the atoms of all slots, by BLAS."""
+        if len(self.added) == 0:
+            return _product(queries, self.atoms)
+        return np.hstack(
+            [_product(queries, self.atoms), _product(queries, self.added.rows)]
+        )
+
+    def all_atoms(self):
+        """Return the atoms that can be found; a copy if some were added or removed."""
+        if len(self.slots) == len(self.atoms) and not len(self.added):
+            return self.atoms
+        return np.vstack([self.atoms, self.added.rows])[self.slots]
+
+    def by_norm(self):
+        """Slots of the atoms that can be found, by decreasing norm."""
+        if self._by_norm is None:
+            norms = self.norms.rows[self.slots]
+            self._by_norm = self.slots[np.argsort(-norms, kind="stable")]
+        return self._by_norm
+
+    def largest(self):
+        """Largest absolute entry of the atom in every slot, for rigorous radii."""
+        if self._largest is None:
+            parts = [self.atoms, self.added.rows] if len(self.added) else [self.atoms]
+            self._largest = np.concatenate(
+                [self.searcher.describe(part)[:, 2] for part in parts]
+            )
+        return self._largest
+
+    def uniforms(self, n):
+        """Return the same uniform numbers for every query, to draw coordinates by."""
+        if self._uniforms is None or len(self._uniforms) < n:
+            self._uniforms = np.random.RandomState(self.seed).uniform(size=n)
+        return self._uniforms[:n]
+
+    def block_starts(self, length):
+        """First coordinates of all blocks of this length, in random order."""
+        if length not in self._block_order:
+            n_blocks = -(-self.n_features // length)
+            order = np.random.RandomState(self.seed).permutation(n_blocks)
+            self._block_order[length] = order * length
+        return self._block_order[length]
+
+    def _prepare(self, rng):
+        """Choose components and coordinates; describe the fitted atoms."""
+        largest = float(max(self.atoms.max(), -self.atoms.min()))
+        self.norms = Growing(np.empty(0))
+        low, high = SAFE_RANGE[self.dtype]
+        self.is_safe = low < largest < high
+        if self.is_safe:
+            self.components = _find_components(self.atoms, rng)
+            if self.n_features >= MIN_FEATURES:
+                self.tile_widths = self._tile_widths()
+        n_coordinates = sum(self.tile_widths)
+        self.coordinates = rng.permutation(
+            sample_without_replacement(self.n_features, n_coordinates, random_state=rng)
+        )
+        edges = np.cumsum((0, *self.tile_widths))
+        for start, stop in pairwise(edges):
+            self.coordinates[start:stop].sort()  # in the order of memory
+        self.head_components = np.ascontiguousarray(
+            self.components[:, self.coordinates]
+        )
+        self.scale = 2.0 ** -np.frexp(largest)[1] if self.is_safe else 1.0
+        self.coefs = Growing(np.empty((0, len(self.components))))
+        self.residual_norms = Growing(np.empty(0))
+        self.tiles = [Growing(np.empty((0, w), np.float32)) for w in self.tile_widths]
+        self.inflation = [Growing(np.empty(0, np.float32)) for _ in self.tile_widths]
+        self._describe(self.atoms)
+
+    def _tile_widths(self):
+        """As many tiles as fit into half of the coordinates."""
+        widths = []
+        for n_batches in TILE_BATCHES:
+            widths.append(n_batches * self.batch_size)
+            if sum(widths) > self.n_features // 2:
+                return tuple(widths[:-1])
+        return tuple(widths)
+
+    def _describe(self, atoms):
+        """Append norms, coefficients and head of new atoms, in blocks of the cache."""
+        for rows in self._parallel_rows():
+            rows.reserve(len(atoms))
+        n_rows = max(BLOCK_ENTRIES // self.n_features, 1)
+        for first in range(0, len(atoms), n_rows):
+            self._describe_block(atoms[first : first + n_rows])
+
+    def _describe_block(self, atoms):
+        norms = self.searcher.describe(atoms)[:, 3]
+        self.norms.append(norms)
+        if not len(self.components):
+            return
+        coefs = atoms @ self.components.T
+        left = norms**2 - np.einsum("ij,ij->i", coefs, coefs, dtype=np.float64)
+        slack = 4 * self.rounding * norms**2
+        self.coefs.append(coefs)
+        self.residual_norms.append(np.sqrt(np.maximum(left, 0) + slack))
+        if self.tile_widths:
+            # What rounding alone may leave is no missing mass.
+            self._fill_tiles(atoms, coefs, np.maximum(left - slack, 0))
+
+    def _fill_tiles(self, atoms, coefs, energies):
+        """Append the residuals at the sampled coordinates, and the atoms' guards."""
+        head = np.take(atoms, self.coordinates, axis=1)
+        head -= coefs @ self.head_components
+        head *= self.dtype.type(self.scale)
+        head = head.astype(np.float32, copy=False)
+        edges = np.cumsum((0, *self.tile_widths))
+        square = head * head
+        sums_2 = np.add.reduceat(square, edges[:-1], axis=1).cumsum(axis=1)
+        square *= square
+        sums_4 = np.add.reduceat(square, edges[:-1], axis=1).cumsum(axis=1)
+        population = energies * self.scale**2 / self.n_features
+        inflation = _inflation(population[:, None] * edges[1:], sums_2, sums_4)
+        for t in range(len(self.tiles)):
+            self.tiles[t].append(head[:, edges[t] : edges[t + 1]])
+            self.inflation[t].append(inflation[:, t])
+
+    def _parallel_rows(self):
+        """Everything that has one row a slot."""
+        return [
+            self.norms,
+            self.coefs,
+            self.residual_norms,
+            *self.tiles,
+            *self.inflation,
+        ]
+
+    def _refresh(self):
+        """Take a new snapshot for the kernels."""
+        self._largest = None
+        self._by_norm = None
+        added = self.added.rows if len(self.added) else None
+        norms = self.norms.rows if self.with_norms else None
+        self.searcher = Searcher(self.atoms, added, self.slots, self.rounding, norms)
+        if len(self.components):
+            self.searcher.set_components(self.coefs.rows, self.residual_norms.rows)
+        if self.tile_widths:
+            self.searcher.set_tiles(
+                [tile.rows for tile in self.tiles],
+                [inflation.rows for inflation in self.inflation],
+                self.scale,
+            )
+
+    def __getstate__(self):
+        return {name: x for name, x in self.__dict__.items() if name != "searcher"}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._refresh()
+
+
+class Growing:
+    """Rows that can be appended to; room is doubled when it runs out."""
+
+    def __init__(self, rows):
+        self._buffer = rows
+        self._n = len(rows)
+
+    def __len__(self):
+        return self._n
+
+    @property
+    def rows(self):
+        """The rows appended so far."""
+        return self._buffer[: self._n]
+
+    def reserve(self, n_new):
+        """Make room for so many more rows."""
+        n = self._n + n_new
+        if n > len(self._buffer):
+            n_room = n if self._n == 0 else max(n, 2 * len(self._buffer))
+            buffer = np.empty((n_room, *self._buffer.shape[1:]), self._buffer.dtype)
+            buffer[: self._n] = self.rows
+            self._buffer = buffer
+
+    def append(self, rows):
+        """Append rows."""
+        self.reserve(len(rows))
+        self._buffer[self._n : self._n + len(rows)] = rows
+        self._n += len(rows)
+
+
+def _product(queries, atoms):
+    if len(queries) == 1:
+        return (atoms @ queries[0])[None, :]
+    return queries @ atoms.T
+
+
+def _find_components(atoms, rng):
+    """Orthonormal rows: the constant vector, and what a sample of atoms varies along.
+
+    A direction is kept if it holds a fair share of the energy that those before it have
+    left, and if there are enough atoms to make up for its cost.
+    """
+    n_atoms, n_features = atoms.shape
+    constant = np.full((1, n_features), n_features**-0.5, dtype=atoms.dtype)
+    n_components = min(MAX_COMPONENTS, n_atoms // ATOMS_PER_COMPONENT)
+    if n_components == 0:
+        return constant
+    chosen = rng.permutation(n_atoms)[:COMPONENT_ATOMS]
+    sample = atoms[np.sort(chosen)]
+    sample -= sample.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh((sample @ sample.T).astype(np.float64))
+    values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
+    left = values[::-1].cumsum()[::-1]
+    with np.errstate(invalid="ignore"):
+        poor = ~(values > COMPONENT_ENERGY * left) | (values <= 1e-6 * left[0])
+    n_components = min(
+        n_components, int(np.argmax(poor)) if poor.any() else len(values)
+    )
+    if n_components == 0:
+        return constant
+    directions = vectors[:, :n_components].T.astype(atoms.dtype) @ sample
+    directions /= np.sqrt(values[:n_components, None]).astype(atoms.dtype)
+    basis, _ = np.linalg.qr(np.vstack([constant, directions]).T.astype(np.float64))
+    return np.ascontiguousarray(basis.T, dtype=atoms.dtype)
+
+
+def _inflation(expected, sum_2, sum_4):
+    """How much wider an atom's radius must be for the mass that its sample missed.
+
+    Infinite where the sample says nothing: it is carried by too few coordinates, or
+    there is mass elsewhere and none in it.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inflation = np.sqrt(np.maximum(expected / sum_2, 1))
+        few = sum_2**2 < MIN_EFFECTIVE * sum_4
+    inflation[few | ((sum_2 == 0) & (expected > 0))] = np.inf
+    inflation[(sum_2 == 0) & (expected == 0)] = 1
+    return inflation.astype(np.float32)

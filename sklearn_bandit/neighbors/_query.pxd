@@ -1,0 +1,97 @@
+"""The search for one query; see ``_query.pyx``."""
+
+from cython cimport floating
+
+from ._head cimport Head, HeadQuery
+from ._rows cimport Rows
+from ._survivors cimport Survivors
+from ._units cimport Units
+
+cdef enum:
+    N_STATS = 4     # of a query: bad or not, non-zero entries, largest entry, norm
+
+
+cdef struct Task:
+    # What all queries of a call have in common.
+    Rows rows
+    const Py_ssize_t* slots         # of the atoms to search
+    Py_ssize_t n_slots
+    Py_ssize_t n_capacity           # slots there are
+    const double* norms             # of the atoms, or NULL
+    double rounding
+    Py_ssize_t k
+
+
+cdef void describe_query(
+    const floating* query, Py_ssize_t d, double* out
+) noexcept nogil
+
+cdef unsigned char search_query(
+    const Task* task,
+    const Head* head,
+    const HeadQuery* common,        # of all queries: pointers to those of the first
+    Py_ssize_t position,            # of the query among them
+    Py_ssize_t n_coordinates,
+    const floating* query,
+    const double* stats,            # from `describe_query`
+    Survivors* alive,               # memory to work in
+    Py_ssize_t* slots,              # written: the best k
+    double* products,               # written: their inner products
+    Py_ssize_t* count,              # written: multiplications
+) noexcept nogil
+
+cdef unsigned char search_query_anew(
+    const Task* task,
+    const Head* head,
+    const HeadQuery* common,
+    Py_ssize_t position,
+    Py_ssize_t n_coordinates,
+    const floating* query,
+    const double* stats,
+    Py_ssize_t* slots,
+    double* products,
+    Py_ssize_t* count,
+) noexcept nogil
+
+cdef int search_query_buckets(
+    const Task* task,
+    const Head* head,
+    const HeadQuery* common,
+    Py_ssize_t position,
+    Py_ssize_t n_coordinates,
+    const floating* query,
+    const double* stats,
+    const Py_ssize_t* order,        # slots by decreasing norm
+    Py_ssize_t bucket_size,
+    Py_ssize_t* slots,
+    double* products,
+    Py_ssize_t* count,
+) noexcept nogil
+
+cdef int search_query_support(
+    const Task* task,
+    const floating* query,
+    Py_ssize_t n_support,
+    Py_ssize_t* slots,
+    double* products,
+    Py_ssize_t* count,
+) noexcept nogil
+
+cdef bint search_query_units(
+    const Task* task,
+    const Units* units,
+    const floating* query,
+    Py_ssize_t* slots,
+    double* products,
+    Py_ssize_t* count,
+) noexcept nogil
+
+cdef int pick_for_query(
+    const Task* task,
+    const floating* query,
+    double norm,
+    const floating* scores,         # from BLAS, one a slot
+    Py_ssize_t* slots,
+    double* products,
+    Py_ssize_t* count,              # added to
+) noexcept nogil

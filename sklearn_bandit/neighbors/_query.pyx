@@ -1,0 +1,365 @@
+"""The search for one query, without the interpreter."""
+
+from cython cimport floating
+from libc.math cimport INFINITY, fabs, sqrt
+from libc.stdlib cimport free, malloc
+
+from sklearn_bandit._simd cimport simd_void
+from sklearn_bandit.bandit._arms cimport kth_smallest
+
+from ._head cimport bound_by_norms, search_head
+from ._rows cimport exact_products, sort_best, support_products
+from ._survivors cimport HOPELESS, OPEN, Outcome, free_survivors, new_survivors
+from ._units cimport search_units
+
+# Up to this many neighbours the bar of a row of scores is found in one scan.
+cdef Py_ssize_t SCAN_NEIGHBORS = 64
+
+cdef enum:
+    STATS_BLOCK = 512
+
+
+cdef void describe_query(
+    const floating* query, Py_ssize_t d, double* out
+) noexcept nogil:
+    """Whether an entry is NaN or infinite, non-zero entries, largest entry and norm."""
+    _stats(query, d, out)
+
+
+cdef simd_void _stats(
+    const floating* query, Py_ssize_t d, double* out
+) noexcept nogil:
+    """Whether an entry is NaN or infinite, non-zero entries, largest entry and norm.
+
+    One pass over memory, in blocks that stay in the cache for three simple loops: mixed
+    into one, they do not vectorise.
+    """
+    cdef Py_ssize_t j, n, n_nonzero = 0
+    cdef int n_block
+    cdef floating largest = 0, size
+    cdef double sum_2 = 0.0
+
+    while d > 0:
+        n = min(STATS_BLOCK, d)
+        d -= n
+        n_block = 0
+        for j in range(n):
+            sum_2 += <double> query[j] * <double> query[j]
+        for j in range(n):
+            size = query[j] if query[j] >= 0 else -query[j]
+            largest = size if size > largest else largest
+        for j in range(n):
+            n_block += query[j] != 0
+        n_nonzero += n_block
+        query += n
+    # A square of a finite double may overflow, too: the caller looks again.
+    out[0] = not sum_2 < INFINITY
+    out[1] = n_nonzero
+    out[2] = largest
+    out[3] = sqrt(sum_2)
+
+
+cdef void _split_query(
+    const Head* head,
+    const HeadQuery* common,
+    Py_ssize_t position,
+    const double* stats,
+    HeadQuery* own,
+) noexcept nogil:
+    """What the components hold of a query, and what they leave."""
+    cdef Py_ssize_t c
+    cdef double explained = 0.0
+
+    own.norm = stats[3]
+    own.residual_norm = own.norm
+    if head.n_components > 0:
+        own.coefs = common.coefs + position * head.n_components
+        for c in range(head.n_components):
+            explained += own.coefs[c] * own.coefs[c]
+        # As for the atoms: rounding of the coefficients must not hide a residual.
+        own.residual_norm = sqrt(
+            max(own.norm * own.norm - explained, 0.0)
+            + 4.0 * head.rounding * own.norm * own.norm
+        )
+
+
+cdef unsigned char search_query(
+    const Task* task,
+    const Head* head,
+    const HeadQuery* common,
+    Py_ssize_t position,
+    Py_ssize_t n_coordinates,
+    const floating* query,
+    const double* stats,
+    Survivors* alive,
+    Py_ssize_t* slots,
+    double* products,
+    Py_ssize_t* count,
+) noexcept nogil:
+    """Search for one query; return 1 if it is left to BLAS."""
+    cdef HeadQuery own = common[0]
+    cdef Outcome outcome = OPEN
+    cdef Py_ssize_t i
+
+    if alive == NULL:
+        return 1
+    alive.n_alive = task.n_slots
+    alive.n_multiplied = 0
+    for i in range(task.n_slots):
+        alive.slots[i] = task.slots[i]
+    _split_query(head, common, position, stats, &own)
+    alive.n_multiplied += head.n_components * task.rows.n_features
+    if common.n_warm > 0:
+        own.warm_total = common.warm_total + position * task.n_capacity
+        own.warm_square = common.warm_square + position * task.n_capacity
+    bound_by_norms(head, &own, alive)
+    if alive.n_alive * task.rows.n_features <= alive.n_multiplied:
+        outcome = OPEN
+    elif alive.n_alive > own.k and common.residual != NULL:
+        own.residual = common.residual + position * n_coordinates
+        outcome = search_head(head, &own, alive)
+    elif own.give_up_share < INFINITY and alive.n_alive > own.k:
+        if alive.n_alive > own.give_up_share * task.n_slots:
+            outcome = HOPELESS
+    count[0] = alive.n_multiplied
+    if outcome != HOPELESS:
+        count[0] += _finish(task, query, alive, slots, products)
+    return outcome == HOPELESS
+
+
+cdef unsigned char search_query_anew(
+    const Task* task,
+    const Head* head,
+    const HeadQuery* common,
+    Py_ssize_t position,
+    Py_ssize_t n_coordinates,
+    const floating* query,
+    const double* stats,
+    Py_ssize_t* slots,
+    double* products,
+    Py_ssize_t* count,
+) noexcept nogil:
+    """`search_query` with memory of its own."""
+    cdef Survivors* alive = new_survivors(task.n_slots)
+    cdef unsigned char given_up = search_query(
+        task, head, common, position, n_coordinates, query, stats, alive, slots,
+        products, count,
+    )
+
+    free_survivors(alive)
+    return given_up
+
+
+cdef Py_ssize_t _finish(
+    const Task* task,
+    const floating* query,
+    Survivors* alive,
+    Py_ssize_t* slots,
+    double* products,
+) noexcept nogil:
+    """Exact products of the survivors, the best k in order; return how many."""
+    cdef Py_ssize_t i
+
+    exact_products(&task.rows, query, alive.slots, alive.n_alive, alive.mean)
+    sort_best(alive.mean, alive.slots, alive.n_alive, task.k)
+    for i in range(task.k):
+        slots[i] = alive.slots[i]
+        products[i] = alive.mean[i]
+    return alive.n_alive * task.rows.n_features
+
+
+cdef int search_query_support(
+    const Task* task,
+    const floating* query,
+    Py_ssize_t n_support,
+    Py_ssize_t* slots,
+    double* products,
+    Py_ssize_t* count,
+) noexcept nogil:
+    """Exact search for a sparse query, from its non-zero entries."""
+    cdef Survivors* alive = new_survivors(task.n_slots)
+    cdef floating* values = <floating*> malloc((n_support + 1) * sizeof(floating))
+    cdef Py_ssize_t* support = <Py_ssize_t*> malloc(
+        (n_support + 1) * sizeof(Py_ssize_t)
+    )
+    cdef Py_ssize_t i, j, n = 0
+    cdef bint enough = alive != NULL and values != NULL and support != NULL
+
+    if enough:
+        for j in range(task.rows.n_features):
+            if query[j] != 0:
+                values[n] = query[j]
+                support[n] = j
+                n += 1
+        for i in range(task.n_slots):
+            alive.slots[i] = task.slots[i]
+        support_products(
+            &task.rows, values, support, n, alive.slots, task.n_slots, alive.mean
+        )
+        sort_best(alive.mean, alive.slots, task.n_slots, task.k)
+        for i in range(task.k):
+            slots[i] = alive.slots[i]
+            products[i] = alive.mean[i]
+        count[0] = n * task.n_slots
+    free(values)
+    free(support)
+    free_survivors(alive)
+    return not enough
+
+
+cdef bint search_query_units(
+    const Task* task,
+    const Units* units,
+    const floating* query,
+    Py_ssize_t* slots,
+    double* products,
+    Py_ssize_t* count,
+) noexcept nogil:
+    """Search for one query by sampling units; return whether it is left to BLAS."""
+    cdef Survivors* alive = new_survivors(task.n_slots)
+    cdef Py_ssize_t i
+    cdef Outcome outcome
+
+    if alive == NULL:
+        return True
+    for i in range(task.n_slots):
+        alive.slots[i] = task.slots[i]
+    outcome = search_units(&task.rows, query, units, alive)
+    count[0] = alive.n_multiplied
+    if outcome != HOPELESS:
+        count[0] += _finish(task, query, alive, slots, products)
+    free_survivors(alive)
+    return outcome == HOPELESS
+
+
+cdef int pick_for_query(
+    const Task* task,
+    const floating* query,
+    double norm,
+    const floating* scores,
+    Py_ssize_t* slots,
+    double* products,
+    Py_ssize_t* count,
+) noexcept nogil:
+    """Choose among scores that are right up to rounding; return 1 without memory."""
+    cdef Survivors* alive = new_survivors(task.n_slots)
+    cdef Py_ssize_t i, slot, n = task.n_slots, n_left = 0
+    cdef double bar, slack, largest = 0.0
+
+    if alive == NULL:
+        return 1
+    slack = task.rounding * norm
+    if task.norms == NULL:
+        # Norms are not known without a pass over the atoms: the scores stand in.
+        for i in range(n):
+            largest = max(largest, fabs(scores[task.slots[i]]))
+        slack = task.rounding * largest
+    for i in range(n):
+        slot = task.slots[i]
+        alive.radius[i] = slack if task.norms == NULL else slack * task.norms[slot]
+        alive.mean[i] = scores[slot]
+        alive.scratch[i] = alive.radius[i] - alive.mean[i]
+    bar = -_kth(alive.scratch, n, task.k, products)
+    for i in range(n):
+        # Written so that a score that overflowed to NaN is a candidate.
+        if not alive.mean[i] + alive.radius[i] < bar:
+            alive.slots[n_left] = task.slots[i]
+            n_left += 1
+    alive.n_alive = n_left
+    count[0] += n * task.rows.n_features + _finish(task, query, alive, slots, products)
+    free_survivors(alive)
+    return 0
+
+
+cdef double _kth(
+    double* values, Py_ssize_t n, Py_ssize_t k, double* best
+) noexcept nogil:
+    """The k-th smallest value; `best` has room for k of them."""
+    cdef Py_ssize_t i, j
+    cdef double value
+
+    if k > SCAN_NEIGHBORS:
+        return kth_smallest(values, n, k)
+    for j in range(k):
+        best[j] = INFINITY
+    for i in range(n):
+        value = values[i]
+        if value < best[k - 1]:
+            j = k - 1
+            while j > 0 and best[j - 1] > value:
+                best[j] = best[j - 1]
+                j -= 1
+            best[j] = value
+    return best[k - 1]
+
+
+cdef int search_query_buckets(
+    const Task* task,
+    const Head* head,
+    const HeadQuery* common,
+    Py_ssize_t position,
+    Py_ssize_t n_coordinates,
+    const floating* query,
+    const double* stats,
+    const Py_ssize_t* order,
+    Py_ssize_t bucket_size,
+    Py_ssize_t* slots,
+    double* products,
+    Py_ssize_t* count,
+) noexcept nogil:
+    """Search bucket by bucket, by decreasing norm; return 1 without memory.
+
+    Each bucket competes with the best found so far. No atom's product exceeds the
+    product of the norms, so the search ends with the bucket whose largest is below.
+    """
+    cdef HeadQuery own = common[0]
+    cdef Py_ssize_t i, j, n_new, first = 0, n_best = 0
+    cdef Py_ssize_t n = task.n_slots, d = task.rows.n_features
+    cdef Survivors* alive = new_survivors(bucket_size + task.k)
+
+    if alive == NULL:
+        return 1
+    _split_query(head, common, position, stats, &own)
+    count[0] = head.n_components * d
+    while first < n:
+        if n_best == task.k and (
+            (1.0 + task.rounding) * own.norm * task.norms[order[first]]
+            < products[n_best - 1]
+        ):
+            break
+        alive.n_multiplied = 0
+        n_new = min(bucket_size, n - first)
+        for i in range(n_new):
+            alive.slots[i] = order[first + i]
+        first += n_new
+        for i in range(n_best):
+            alive.slots[n_new + i] = slots[i]
+        alive.n_alive = n_new + n_best
+        own.k = min(task.k, alive.n_alive)
+        bound_by_norms(head, &own, alive)
+        if alive.n_alive > own.k and common.residual != NULL:
+            own.residual = common.residual + position * n_coordinates
+            search_head(head, &own, alive)
+        count[0] += alive.n_multiplied
+        # Products of the best so far are known already.
+        n_new = 0
+        for i in range(alive.n_alive):
+            for j in range(n_best):
+                if alive.slots[i] == slots[j]:
+                    break
+            else:
+                alive.slots[n_new] = alive.slots[i]
+                n_new += 1
+        exact_products(&task.rows, query, alive.slots, n_new, alive.mean)
+        count[0] += n_new * d
+        for j in range(n_best):
+            alive.slots[n_new + j] = slots[j]
+            alive.mean[n_new + j] = products[j]
+        n_new += n_best
+        n_best = min(task.k, n_new)
+        sort_best(alive.mean, alive.slots, n_new, n_best)
+        for i in range(n_best):
+            slots[i] = alive.slots[i]
+            products[i] = alive.mean[i]
+    free_survivors(alive)
+    return 0

@@ -1,0 +1,347 @@
+"""Which way a search goes.
+
+Every route fills the same three arrays (slots of the neighbours, their inner products,
+multiplications) for some of the queries of a call:
+
+- sparse queries are computed exactly from their non-zero entries;
+- with a head, `Searcher.search` drops atoms by exact bounds first, then by sampling;
+- without one, or for other ways of sampling, `Searcher.search_units` samples from the
+  atoms themselves;
+- what is left, and dimensions too small to gain, goes to BLAS, all queries at once.
+"""
+
+from dataclasses import dataclass
+from math import ceil, inf, log2
+
+import numpy as np
+from sklearn.utils import assert_all_finite
+
+from ..bandit import split_delta
+from ._index import MIN_FEATURES, SAFE_RANGE
+
+# With at most one entry in so many different from zero, a query is computed from these
+# alone: a gathered product costs about 7 streamed ones.
+SPARSE_SHARE = 16
+
+# A single query is given up when sampling is predicted to take this share of what BLAS
+# takes; in a batch BLAS multiplies about 8 times as fast, and sampling does not.
+GIVE_UP_SHARE = 0.5
+GIVE_UP_SHARE_BATCH = 0.05
+
+# Batches need more coordinates than single queries before sampling pays (measured).
+MIN_FEATURES_BATCH = 5_000
+
+# Tiles that a batch starts with, as one matrix product for all its queries.
+WARM_TILES = 2
+
+# Sums over the first tiles that are held at a time, one for every query and atom.
+MAX_WARM = 1 << 22
+
+# Scores from BLAS that are held at a time.
+MAX_SCORES = 1 << 24
+
+# Coordinates of a block when sampling from the atoms themselves: a few cache lines cost
+# hardly more than one entry. Narrow blocks where there would be too few wide ones.
+WIDE_BLOCK, NARROW_BLOCK = 64, 16
+WIDE_BLOCK_FEATURES = 50_000
+
+# Single coordinates in the first round, in batches: their products have heavier tails
+# than sums over blocks, of which one batch is enough.
+FIRST_BATCHES = 4
+
+
+@dataclass
+class Request:
+    """What a call asks for, after validation."""
+
+    k: int
+    delta: float
+    epsilon: float
+    sampling: str
+    beta: float
+    radius: str
+    buckets: int | None
+    n_threads: int
+    may_give_up: bool
+
+
+def search(index, queries, request):
+    """Find the atoms with the largest inner products.
+
+    Parameters
+    ----------
+    index : AtomIndex
+        The atoms.
+    queries : ndarray of shape (n_queries, n_features)
+        The queries, in C order and of the atoms' type.
+    request : Request
+        What is asked for.
+
+    Returns
+    -------
+    products : ndarray of shape (n_queries, k)
+        Inner products, in descending order, in double precision.
+    positions : ndarray of shape (n_queries, k)
+        Positions of the atoms.
+    counts : ndarray of shape (n_queries,)
+        Multiplications of coordinates.
+    """
+    stats = index.searcher.describe(queries)
+    if stats[:, 0].any():
+        assert_all_finite(queries)
+    queries, stats, exponents = _bring_into_range(index, queries, stats)
+    n_queries = len(queries)
+    answer = Answer(n_queries, request.k)
+    sparse = stats[:, 1] * SPARSE_SHARE <= index.n_features
+    if not sparse.any():
+        _dense(index, queries, stats, request, answer)
+    elif sparse.all():
+        index.searcher.search_support(
+            queries, stats, request.k, request.n_threads, *answer.arrays
+        )
+    else:
+        for mask in (sparse, ~sparse):
+            part, part_stats = queries[mask], stats[mask]
+            found = Answer(len(part), request.k)
+            if mask is sparse:
+                index.searcher.search_support(
+                    part, part_stats, request.k, request.n_threads, *found.arrays
+                )
+            else:
+                _dense(index, part, part_stats, request, found)
+            answer.put(mask, found)
+    products = answer.products
+    if exponents is not None:
+        products = np.ldexp(products, exponents[:, None])
+    return products, index.positions(answer.slots), answer.counts
+
+
+class Answer:
+    """Slots, products and counts for some queries."""
+
+    def __init__(self, n_queries, k):
+        self.slots = np.empty((n_queries, k), dtype=np.intp)
+        self.products = np.empty((n_queries, k))
+        self.counts = np.zeros(n_queries, dtype=np.intp)
+
+    @property
+    def arrays(self):
+        """The three arrays, for kernels to write."""
+        return self.slots, self.products, self.counts
+
+    def put(self, where, other):
+        """Take the rows of another answer."""
+        self.slots[where] = other.slots
+        self.products[where] = other.products
+        self.counts[where] = other.counts
+
+
+def _bring_into_range(index, queries, stats):
+    """Scale queries by powers of two where their squares would over- or underflow."""
+    low, high = SAFE_RANGE[index.dtype]
+    largest = stats[:, 2]
+    extreme = ((largest < low) & (largest > 0)) | (largest > high)
+    if not extreme.any():
+        return queries, stats, None
+    exponents = np.where(extreme, np.frexp(largest)[1], 0)
+    queries = np.ldexp(queries, -exponents[:, None])
+    return queries, index.searcher.describe(queries), exponents
+
+
+def _dense(index, queries, stats, request, answer):
+    """Search for queries that are not sparse."""
+    is_batch = len(queries) > 1
+    if request.delta > 0 and (
+        request.sampling != "uniform" or request.radius != "paired"
+    ):
+        given_up = _by_units(index, queries, stats, request, answer)
+    elif not index.with_norms:
+        if request.delta > 0 and index.n_features >= MIN_FEATURES:
+            given_up = _by_units(index, queries, stats, request, answer)
+        else:
+            given_up = np.ones(len(queries), dtype=bool)
+    elif request.buckets is not None and index.is_safe:
+        return _by_buckets(index, queries, stats, request, answer)
+    elif not index.is_safe or (
+        is_batch and request.may_give_up and index.n_features < MIN_FEATURES_BATCH
+    ):
+        given_up = np.ones(len(queries), dtype=bool)
+    else:
+        given_up = _by_head(index, queries, stats, request, answer)
+    if given_up.any():
+        _by_blas(index, queries, stats, request, answer, given_up)
+
+
+def _by_head(index, queries, stats, request, answer):
+    """Search by the components' bounds and in the head; return what was given up."""
+    n_queries = len(queries)
+    share = _share(index, request, index.n_atoms)
+    give_up_share = GIVE_UP_SHARE if n_queries == 1 else GIVE_UP_SHARE_BATCH
+    if not request.may_give_up:
+        give_up_share = inf
+    n_chunk = max(MAX_WARM // index.n_slots, 16)
+    given_up = np.empty(n_queries, dtype=bool)
+    for first in range(0, n_queries, n_chunk):
+        part = slice(first, first + n_chunk)
+        coefs, residuals = _split(index, queries[part], request)
+        warm = None
+        if residuals is not None and len(residuals) > 1:
+            warm = _warm_start(index, residuals)
+        given_up[part] = index.searcher.search(
+            queries[part],
+            stats[part],
+            coefs,
+            residuals,
+            request.k,
+            share,
+            request.epsilon,
+            give_up_share,
+            warm,
+            request.n_threads,
+            *(array[part] for array in answer.arrays),
+        )
+    return given_up
+
+
+def _by_buckets(index, queries, stats, request, answer):
+    """Search in buckets of atoms by decreasing norm."""
+    # The best so far compete anew in every bucket.
+    n_buckets = -(-index.n_atoms // request.buckets)
+    coefs, residuals = _split(index, queries, request)
+    index.searcher.search_buckets(
+        queries,
+        stats,
+        coefs,
+        residuals,
+        index.by_norm(),
+        request.buckets,
+        request.k,
+        _share(index, request, index.n_atoms + request.k * n_buckets),
+        request.epsilon,
+        request.n_threads,
+        *answer.arrays,
+    )
+
+
+def _share(index, request, n_arms):
+    """Error probability for one atom in one round of the head."""
+    if request.delta == 0:
+        return 0.0
+    return split_delta(request.delta, n_arms, 1, max(len(index.tile_widths), 1))
+
+
+def _split(index, queries, request):
+    """Split queries into components and what these leave at the head's coordinates.
+
+    Nothing is left where nothing is to be sampled.
+    """
+    coefs = queries @ index.components.T
+    residuals = None
+    if request.delta > 0 and index.tile_widths:
+        residuals = np.take(queries, index.coordinates, axis=1)
+        residuals -= coefs @ index.head_components
+        residuals = residuals.astype(np.float32, copy=False)
+    return coefs.astype(np.float64, copy=False), residuals
+
+
+def _warm_start(index, residuals):
+    """Sum products and their squares over the first tiles, for all queries."""
+    total = square = 0.0
+    first = 0
+    for tile in index.tiles[:WARM_TILES]:
+        rows = tile.rows
+        part = residuals[:, first : first + rows.shape[1]]
+        total = total + part @ rows.T
+        square = square + (part * part) @ (rows * rows).T
+        first += rows.shape[1]
+    return WARM_TILES, total, square
+
+
+def _by_blas(index, queries, stats, request, answer, chosen):
+    """Compute all inner products of the chosen queries."""
+    rows = np.flatnonzero(chosen)
+    n_chunk = max(MAX_SCORES // index.n_slots, 1)
+    for first in range(0, len(rows), n_chunk):
+        part = rows[first : first + n_chunk]
+        if len(part) == len(queries):
+            part = slice(None)
+        some = queries[part]
+        found = Answer(len(some), request.k)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = index.scores(some)
+        index.searcher.pick(
+            some, stats[part], scores, request.k, request.n_threads, *found.arrays
+        )
+        found.counts += answer.counts[part]
+        answer.put(part, found)
+
+
+def _by_units(index, queries, stats, request, answer):
+    """Sample from the atoms themselves; return what was given up."""
+    given_up = np.empty(len(queries), dtype=bool)
+    for i, query in enumerate(queries):
+        units = _units(index, query, stats[i], request)
+        n_rounds = 1 + ceil(log2(max(units["n_units"] / units["n_first"], 1)))
+        given_up[i] = index.searcher.search_units(
+            queries,
+            i,
+            radius=request.radius,
+            k=request.k,
+            share=split_delta(request.delta, index.n_atoms, 1, n_rounds),
+            give_up_share=GIVE_UP_SHARE if request.may_give_up else inf,
+            largest=None if request.radius == "paired" else index.largest(),
+            indices=answer.slots,
+            products=answer.products,
+            counts=answer.counts,
+            **units,
+        )
+    return given_up
+
+
+def _units(index, query, stats, request):
+    """Say what is sampled for one query, and in which order."""
+    d = index.n_features
+    units = {"weights": None, "length": 1, "energy": 0.0, "reach": 0.0}
+    if request.sampling == "weighted":
+        # With replacement; the sum over all coordinates is the mean of the rewards.
+        sizes = np.abs(query, dtype=np.float64)
+        probabilities = (sizes / stats[2]) ** (2 * request.beta)
+        probabilities /= probabilities.sum()
+        starts = np.searchsorted(probabilities.cumsum(), index.uniforms(d // 2))
+        np.minimum(starts, d - 1, out=starts)
+        weights = query[starts] / probabilities[starts]
+        seen = probabilities > 0
+        return units | {
+            "sampling": "weighted",
+            "starts": starts,
+            "weights": weights,
+            "n_first": FIRST_BATCHES * index.batch_size,
+            "n_units": len(starts),
+            "n_total": inf,
+            "epsilon": request.epsilon,
+            "reach": float((sizes[seen] / probabilities[seen]).max()),
+        }
+    if request.sampling == "alpha":
+        return units | {
+            "sampling": "ordered",
+            "starts": np.argsort(-np.abs(query), kind="stable"),
+            "n_first": FIRST_BATCHES * index.batch_size,
+            "n_units": d // 2,
+            "n_total": float(d),
+            "epsilon": request.epsilon,
+        }
+    length = WIDE_BLOCK if d >= WIDE_BLOCK_FEATURES else NARROW_BLOCK
+    starts = index.block_starts(length)
+    if request.radius != "paired":
+        blocks = np.add.reduceat(np.abs(query), np.arange(0, d, length))
+        units["reach"] = float(blocks.max())
+    return units | {
+        "sampling": "blocks",
+        "starts": starts,
+        "length": length,
+        "n_first": index.batch_size,
+        "n_units": len(starts) // 2,
+        "n_total": float(len(starts)),
+        "epsilon": request.epsilon / len(starts),
+        "energy": stats[3] ** 2 / len(starts),
+    }

@@ -1,0 +1,47 @@
+"""The atoms that a search has not dropped yet; see ``_survivors.pyx``."""
+
+
+cdef enum Outcome:
+    DECIDED     # the survivors are the answer
+    OPEN        # the survivors are to be computed exactly
+    HOPELESS    # sampling does not pay: compute all atoms with BLAS
+
+
+cdef struct Survivors:
+    # Position i of every array is the same atom; all are compacted together. Means are
+    # negative inner products per coordinate, as the engine takes smaller to be better,
+    # and relative to the pivot as soon as there is one.
+    Py_ssize_t n_alive
+    Py_ssize_t pivot            # position of the atom that the others are compared with
+    Py_ssize_t n_multiplied     # products of coordinates computed so far, of all atoms
+    double spread               # variance, over the atoms, of the sampled means
+    double noise                # mean variance of one sample
+    Py_ssize_t* slots
+    Py_ssize_t* kept
+    double* mean
+    double* radius
+    double* scratch
+    double* base                # the part of the mean that is known without sampling
+    double* variance            # of one coordinate's difference to the pivot
+    float* total                # running sums of the products, or of their differences
+    float* square               # and of their squares
+
+
+cdef Survivors* new_survivors(Py_ssize_t n_atoms) noexcept nogil
+cdef void free_survivors(Survivors* alive) noexcept nogil
+
+cdef void choose_pivot(Survivors* alive, Py_ssize_t k) noexcept nogil
+cdef void drop(Survivors* alive, Py_ssize_t k) noexcept nogil
+cdef bint within(Survivors* alive, Py_ssize_t k, double epsilon) noexcept nogil
+cdef void estimate_spread(
+    Survivors* alive, double n_used, double n_total, double n_errors
+) noexcept nogil
+cdef double predicted_work(
+    Survivors* alive,
+    Py_ssize_t k,
+    double quantile,            # radius of a mean over standard deviation over sqrt(n)
+    double n_used,
+    double n_total,
+    double n_limit,             # what needs more samples is computed exactly
+    double epsilon,             # by which a mean may be worse
+) noexcept nogil

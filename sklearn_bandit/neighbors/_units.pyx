@@ -1,0 +1,301 @@
+"""Search by sampling from the atoms themselves, without a head.
+
+A unit is what is sampled: a block of neighbouring coordinates (one or a few cache
+lines, which cost hardly more than a single coordinate of it) or a single coordinate
+chosen by the size of the query's entries. All units seen are kept, one row a survivor,
+so that the pivot may change after every round: the differences are summed anew, which
+costs little beside reading the atoms.
+"""
+
+from cython cimport floating
+from libc.math cimport INFINITY, sqrt
+from libc.stdlib cimport free, malloc
+from libc.string cimport memmove
+
+from sklearn_bandit.bandit._radii cimport (
+    MIN_EFFECTIVE,
+    bernstein_radius,
+    effective_size,
+    hoeffding_radius,
+    paired_radius,
+    student_quantile,
+)
+
+from ._rows cimport row
+from ._survivors cimport DECIDED, HOPELESS, OPEN
+from ._survivors cimport (
+    choose_pivot,
+    drop,
+    estimate_spread,
+    predicted_work,
+    within,
+)
+
+
+cdef Outcome search_units(
+    const Rows* rows, const floating* query, const Units* units, Survivors* alive
+) noexcept nogil:
+    """Sample rounds of doubling size until k atoms are left or it does not pay."""
+    cdef Py_ssize_t n_used = 0, n_next, n_atoms = alive.n_alive, i, k = units.k
+    cdef Py_ssize_t d = rows.n_features
+    cdef float* values = NULL
+    cdef float* longer
+    cdef Outcome outcome = DECIDED
+
+    for i in range(n_atoms):
+        alive.base[i] = 0.0
+    while alive.n_alive > k:
+        n_next = units.n_first if n_used == 0 else 2 * n_used
+        if n_next > units.n_units:
+            outcome = OPEN
+            break
+        if n_used > 0 and units.give_up_share < INFINITY:
+            if alive.n_alive * d <= alive.n_multiplied:
+                outcome = OPEN
+                break
+            if _predicted(units, n_used, d, alive) > units.give_up_share * n_atoms * d:
+                outcome = HOPELESS
+                break
+        longer = <float*> malloc(alive.n_alive * n_next * sizeof(float))
+        if longer == NULL:
+            outcome = HOPELESS
+            break
+        for i in range(alive.n_alive):
+            if n_used > 0:
+                memmove(
+                    longer + i * n_next, values + i * n_used, n_used * sizeof(float)
+                )
+            _pull(
+                row(rows, alive.slots[i], <floating*> NULL), query, units, d, n_used,
+                n_next, longer + i * n_next,
+            )
+        alive.n_multiplied += alive.n_alive * (n_next - n_used) * units.length
+        free(values)
+        values = longer
+        n_used = n_next
+
+        _means(units, values, n_used, query, d, alive)
+        choose_pivot(alive, k)
+        if units.radius != PAIRED:
+            _rigorous_radii(units, values, n_used, alive)
+        elif units.sampling == ORDERED:
+            _ordered_radii(units, values, n_used, query, d, alive)
+        else:
+            _paired_radii(units, values, n_used, query, d, alive)
+            if n_used == units.n_first:
+                estimate_spread(alive, n_used, units.n_total, 2.0)
+        drop(alive, k)
+        for i in range(alive.n_alive):
+            if alive.kept[i] != i:
+                memmove(
+                    values + i * n_used, values + alive.kept[i] * n_used,
+                    n_used * sizeof(float),
+                )
+        if alive.n_alive > k and units.epsilon > 0.0:
+            if within(alive, k, units.epsilon):
+                break
+    free(values)
+    return outcome
+
+
+cdef double _predicted(
+    const Units* units, Py_ssize_t n_used, Py_ssize_t d, Survivors* alive
+) noexcept nogil:
+    """Products needed to finish; predicted for unordered samples and paired radii."""
+    cdef double n_total = units.n_total
+
+    if units.sampling == ORDERED or units.radius != PAIRED:
+        return 0.0
+    if n_total == INFINITY:
+        n_total = d
+    return units.length * predicted_work(
+        alive, units.k, student_quantile(units.share, n_used - 1.0), n_used, n_total,
+        units.n_units, units.epsilon,
+    )
+
+
+cdef void _pull(
+    const floating* atom,
+    const floating* query,
+    const Units* units,
+    Py_ssize_t d,
+    Py_ssize_t first,
+    Py_ssize_t last,
+    float* values,
+) noexcept nogil:
+    """Rewards of one atom on some units (the atom's own entries if ordered)."""
+    cdef Py_ssize_t u, j, start, stop
+    cdef floating total
+
+    if units.sampling == BLOCKS:
+        for u in range(first, last):
+            start = units.starts[u]
+            stop = min(start + units.length, d)
+            total = 0
+            for j in range(start, stop):
+                total += query[j] * atom[j]
+            values[u] = total
+    elif units.sampling == WEIGHTED:
+        for u in range(first, last):
+            values[u] = <float> (units.weights[u] * atom[units.starts[u]])
+    else:
+        for u in range(first, last):
+            values[u] = atom[units.starts[u]]
+
+
+cdef void _means(
+    const Units* units,
+    const float* values,
+    Py_ssize_t n_used,
+    const floating* query,
+    Py_ssize_t d,
+    Survivors* alive,
+) noexcept nogil:
+    """Negative mean reward; for ordered units, negative estimate of the product."""
+    cdef Py_ssize_t i, u
+    cdef double total, plain, rest = 0.0
+    cdef const float* own
+
+    if units.sampling == ORDERED:
+        for u in range(n_used, d):
+            rest += query[units.starts[u]]
+    for i in range(alive.n_alive):
+        own = values + i * n_used
+        total = 0.0
+        if units.sampling == ORDERED:
+            plain = 0.0
+            for u in range(n_used):
+                total += query[units.starts[u]] * own[u]
+                plain += own[u]
+            alive.mean[i] = -(total + rest * plain / n_used)
+        else:
+            for u in range(n_used):
+                total += own[u]
+            alive.mean[i] = -total / n_used
+
+
+cdef void _paired_radii(
+    const Units* units,
+    const float* values,
+    Py_ssize_t n_used,
+    const floating* query,
+    Py_ssize_t d,
+    Survivors* alive,
+) noexcept nogil:
+    """Student-t radii of the differences to the pivot, by the effective sample size.
+
+    The variance is inflated by how much less of the query the sampled blocks hold than
+    the others, as far as its squares tell.
+    """
+    cdef Py_ssize_t i, j, u, start
+    cdef double centre, gap, square, sum_2, sum_4, energy = 0.0, inflation = 1.0
+    cdef const float* own
+    cdef const float* pivot = values + alive.pivot * n_used
+
+    if units.sampling == BLOCKS:
+        for u in range(n_used):
+            start = units.starts[u]
+            for j in range(start, min(start + units.length, d)):
+                energy += <double> query[j] * <double> query[j]
+        inflation = INFINITY
+        if energy > 0.0:
+            inflation = max(1.0, units.energy * n_used / energy)
+    for i in range(alive.n_alive):
+        own = values + i * n_used
+        centre = alive.mean[i]
+        sum_2 = 0.0
+        sum_4 = 0.0
+        for u in range(n_used):
+            gap = <double> pivot[u] - <double> own[u] - centre
+            square = gap * gap
+            sum_2 += square
+            sum_4 += square * square
+        alive.variance[i] = inflation * sum_2 / (n_used - 1)
+        # An atom that differs nowhere in the sample may do so elsewhere.
+        alive.radius[i] = INFINITY
+        if sum_2 > 0.0:
+            alive.radius[i] = paired_radius(
+                alive.variance[i], n_used, effective_size(sum_2, sum_4), units.share,
+                units.n_total,
+            )
+    alive.mean[alive.pivot] = 0.0
+    alive.radius[alive.pivot] = 0.0
+
+
+cdef void _ordered_radii(
+    const Units* units,
+    const float* values,
+    Py_ssize_t n_used,
+    const floating* query,
+    Py_ssize_t d,
+    Survivors* alive,
+) noexcept nogil:
+    """Radii where the largest entries of the query have been used up exactly.
+
+    What is left is ``sum q_j D_j`` over the other coordinates, D the difference of the
+    two atoms. If D does not depend on the size of q_j it has the mean and the variance
+    seen so far; this is the assumption behind the order, and all that is random here.
+    """
+    cdef Py_ssize_t i, u
+    cdef double rest = 0.0, rest_2 = 0.0, entry, n = n_used
+    cdef double centre, gap, square, sum_2, sum_4, size
+    cdef const float* own
+    cdef const float* pivot = values + alive.pivot * n_used
+
+    for u in range(n_used, d):
+        entry = query[units.starts[u]]
+        rest += entry
+        rest_2 += entry * entry
+    for i in range(alive.n_alive):
+        own = values + i * n_used
+        centre = 0.0
+        for u in range(n_used):
+            centre += <double> pivot[u] - <double> own[u]
+        centre /= n
+        sum_2 = 0.0
+        sum_4 = 0.0
+        for u in range(n_used):
+            gap = <double> pivot[u] - <double> own[u] - centre
+            square = gap * gap
+            sum_2 += square
+            sum_4 += square * square
+        size = min(effective_size(sum_2, sum_4), n)
+        alive.radius[i] = INFINITY
+        if rest_2 == 0.0:
+            alive.radius[i] = 0.0
+        elif sum_2 > 0.0 and size >= MIN_EFFECTIVE:
+            alive.radius[i] = student_quantile(units.share, size - 1.0) * sqrt(
+                sum_2 / (n - 1.0) * (rest_2 + rest * rest / n)
+            )
+    alive.mean[alive.pivot] = 0.0
+    alive.radius[alive.pivot] = 0.0
+
+
+cdef void _rigorous_radii(
+    const Units* units, const float* values, Py_ssize_t n_used, Survivors* alive
+) noexcept nogil:
+    """Radii that hold for any data, of each atom's own mean: rewards are bounded."""
+    cdef Py_ssize_t i, u
+    cdef double reward_range, mean, gap, sum_2
+    cdef const float* own
+
+    for i in range(alive.n_alive):
+        reward_range = 2.0 * units.reach * units.largest[alive.slots[i]]
+        if units.radius == HOEFFDING:
+            alive.radius[i] = hoeffding_radius(
+                reward_range / 2.0, n_used, units.share, units.n_total
+            )
+            continue
+        own = values + i * n_used
+        mean = 0.0
+        for u in range(n_used):
+            mean += own[u]
+        mean /= n_used
+        sum_2 = 0.0
+        for u in range(n_used):
+            gap = own[u] - mean
+            sum_2 += gap * gap
+        alive.radius[i] = bernstein_radius(
+            sum_2 / (n_used - 1), reward_range, n_used, units.share, units.n_total
+        )
+    alive.pivot = -1
