@@ -34,6 +34,9 @@ FAST_METRICS = {
 # Multiply-adds between two chances for a signal to be seen: 0.1-0.3 s on two cores.
 WORK_PER_CALL = 5e9
 
+# Numbers in X below which one thread computes the distances.
+SERIAL_SIZE = 2**14
+
 # Distances of one call of scikit-learn's metrics: 32 MB.
 CHUNK_DISTANCES = 2**22
 
@@ -95,13 +98,14 @@ class DenseDistances(Distances):
         super().__init__(order, X.dtype)
         kind = FAST_METRICS[metric]
         self._kind = KINDS[kind]
-        self._n_threads = n_threads
+        # Waking a second thread takes longer than the whole of a small fit.
+        self._n_threads = n_threads if X.size >= SERIAL_SIZE else 1
         centre, scale = _centre_and_scale(X, self.order, kind)
         arguments = (self.order, centre, scale, kind == "cosine")
-        self._tiles = prepare_rows(X, *arguments, np.float32, n_threads)
+        self._tiles = prepare_rows(X, *arguments, np.float32, self._n_threads)
         self._rows = self._tiles
         if X.dtype != np.float32:
-            self._rows = prepare_rows(X, *arguments, X.dtype, n_threads)
+            self._rows = prepare_rows(X, *arguments, X.dtype, self._n_threads)
         self.scale = {"sqeuclidean": scale**2, "cosine": 1.0}.get(kind, scale)
         # l1 takes about five times as long as a multiply-add in BLAS.
         cost = X.shape[1] * (5 if kind == "manhattan" else 1)
