@@ -278,9 +278,12 @@ cdef void _paired_radii(
         inflate = max(inflation[slot], inflation[pivot])
         spread = max(alive.square[i] - alive.total[i] * alive.total[i] / n, 0.0)
         alive.mean[i] = alive.total[i] / n + (alive.base[i] - known)
-        alive.variance[i] = inflate * inflate * spread / (n - 1.0)
+        alive.variance[i] = spread / (n - 1.0)
         alive.radius[i] = _slack(head, query, slot, pivot)
-        alive.radius[i] += quantile * sqrt(alive.variance[i] / n)
+        alive.radius[i] += quantile * inflate * sqrt(alive.variance[i] / n)
+        # An atom whose sample says nothing yet is expected to be like the others.
+        if inflate < INFINITY:
+            alive.variance[i] *= inflate * inflate
     alive.mean[alive.pivot] = 0.0
     alive.radius[alive.pivot] = 0.0
 
