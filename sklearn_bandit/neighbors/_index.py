@@ -142,11 +142,18 @@ class AtomIndex:
 
     def largest(self):
         """Largest absolute entry of the atom in every slot, for rigorous radii."""
+        return self._stats()[0]
+
+    def all_norms(self):
+        """Norm of the atom in every slot, also where nothing was prepared."""
+        return self.norms.rows if self.with_norms else self._stats()[1]
+
+    def _stats(self):
+        """Read all atoms, when that is first asked for."""
         if self._largest is None:
             parts = [self.atoms, self.added.rows] if len(self.added) else [self.atoms]
-            self._largest = np.concatenate(
-                [self.searcher.describe(part)[:, 2] for part in parts]
-            )
+            stats = np.vstack([self.searcher.describe(part) for part in parts])
+            self._largest = stats[:, 2].copy(), stats[:, 3].copy()
         return self._largest
 
     def uniforms(self, n):

@@ -300,6 +300,7 @@ def _by_units(index, queries, stats, request, answer):
             share=split_delta(request.delta, index.n_atoms, 1, n_rounds),
             give_up_share=GIVE_UP_SHARE if request.may_give_up else inf,
             largest=None if request.radius == "paired" else index.largest(),
+            norms=index.all_norms() if request.sampling == "alpha" else None,
             indices=answer.slots,
             products=answer.products,
             counts=answer.counts,

@@ -226,6 +226,7 @@ cdef class Searcher:
             units.starts = &tail[0]
             units.weights = NULL
             units.largest = NULL
+            units.norms = NULL
             units.n_total = tail.shape[0]
             units.share = share
             units.epsilon = epsilon / tail.shape[0]
@@ -507,6 +508,7 @@ cdef class Searcher:
         double energy,
         double reach,
         largest,
+        norms,
         indices,
         products,
         counts,
@@ -528,7 +530,7 @@ cdef class Searcher:
         radius : {"paired", "bernstein", "hoeffding"}
             Which confidence radius.
         k, n_first, n_units, length, n_total, share, epsilon, give_up_share, energy, \
-            reach, largest
+            reach, largest, norms
             See ``Units``.
         indices, products, counts : ndarray
             Written, as by `search`.
@@ -539,7 +541,7 @@ cdef class Searcher:
             Whether the query was given up.
         """
         cdef Units units
-        cdef const double[::1] weight_view, largest_view
+        cdef const double[::1] weight_view, largest_view, norm_view
         cdef const float[:, ::1] singles
         cdef const double[:, ::1] doubles
         cdef Py_ssize_t[:, ::1] slots_out = indices
@@ -565,6 +567,10 @@ cdef class Searcher:
         if weights is not None:
             weight_view = weights
             units.weights = &weight_view[0]
+        units.norms = NULL
+        if norms is not None:
+            norm_view = norms
+            units.norms = &norm_view[0]
         if largest is not None:
             largest_view = largest
             units.largest = &largest_view[0]
