@@ -163,10 +163,15 @@ class AtomIndex:
         return self._uniforms[:n]
 
     def block_starts(self, length):
-        """First coordinates of all blocks of this length, in random order."""
+        """First coordinates of all blocks of this length, round by round at random."""
         if length not in self._block_order:
             n_blocks = -(-self.n_features // length)
             order = np.random.RandomState(self.seed).permutation(n_blocks)
+            # What a round of doubling adds is read in the order of memory.
+            start, stop = 0, self.batch_size
+            while start < n_blocks:
+                order[start:stop].sort()
+                start, stop = stop, 2 * stop
             self._block_order[length] = order * length
         return self._block_order[length]
 
