@@ -44,7 +44,7 @@ $(VENV)/.installed: $(VENV)/bin/python $(BUILD_FILES)
 	touch $@ $(VENV)/.built
 
 $(VENV)/.built: $(VENV)/.installed $(KERNELS)
-	$(VENV)/bin/python setup.py --quiet build_ext --inplace --parallel $(JOBS)
+	$(VENV)/bin/python setup.py --quiet build_ext --inplace
 	touch $@
 
 $(VENV)/.extra-%: $(VENV)/.installed

@@ -61,6 +61,11 @@ int main(void) { return omp_get_max_threads() < 1; }
 class BuildExt(build_ext):
     """Add the flags of the compiler at hand, with OpenMP where it links."""
 
+    def finalize_options(self):
+        super().finalize_options()
+        if self.parallel is None:
+            self.parallel = os.cpu_count()
+
     def build_extensions(self):
         msvc = self.compiler.compiler_type == "msvc"
         compile_args = list(MSVC_FLAGS if msvc else UNIX_FLAGS)

@@ -37,8 +37,12 @@ except ImportError:
         return method
 
 
+# -- cluster --------------------------------------------------------------------------
+from sklearn.metrics.pairwise import _VALID_METRICS as VALID_METRICS
+
 __all__ = [
     "HAS_CALLBACKS",
+    "VALID_METRICS",
     "CallbackSupportMixin",
     "HasMethods",
     "Hidden",
@@ -53,4 +57,43 @@ __all__ = [
     "validate_data",
     "validate_params",
     "with_callbacks",
+]
+
+# -- trees and forests ----------------------------------------------------------------
+
+from inspect import signature
+
+from sklearn.ensemble._forest import (
+    MAX_INT,
+    _generate_sample_indices,
+    _get_n_samples_bootstrap,
+)
+from sklearn.tree._tree import NODE_DTYPE, Tree
+
+# From scikit-learn 1.8 on, a bootstrap sample is drawn in proportion to the weights;
+# before, it is drawn uniformly and the trees get the weights.
+DRAWS_BY_WEIGHT = "sample_weight" in signature(_generate_sample_indices).parameters
+
+
+def bootstrap_size(n_samples, max_samples, sample_weight):
+    """Return the number of draws of a bootstrap sample."""
+    if DRAWS_BY_WEIGHT:
+        return _get_n_samples_bootstrap(n_samples, max_samples, sample_weight)
+    return _get_n_samples_bootstrap(n_samples, max_samples)
+
+
+def bootstrap_indices(random_state, n_samples, n_draws, sample_weight):
+    """Return the samples of a tree's bootstrap sample, as scikit-learn's forests do."""
+    if DRAWS_BY_WEIGHT:
+        return _generate_sample_indices(random_state, n_samples, n_draws, sample_weight)
+    return _generate_sample_indices(random_state, n_samples, n_draws)
+
+
+__all__ += [
+    "DRAWS_BY_WEIGHT",
+    "MAX_INT",
+    "NODE_DTYPE",
+    "Tree",
+    "bootstrap_indices",
+    "bootstrap_size",
 ]

@@ -10,14 +10,20 @@ from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
+import sklearn.ensemble
+from sklearn.datasets import make_blobs, make_classification
 from sklearn.metrics import pairwise_distances
 from threadpoolctl import threadpool_limits
 
 from ._threads import effective_n_threads
 from ._version import __version__
 from .bandit import best_arm
+from .cluster import BanditKMedoids
+from .datasets import make_correlated_normal_custom
+from .ensemble import RandomForestClassifier
+from .neighbors import BanditMIPS
 
-N_RUNS = 3
+N_RUNS = 2
 COLUMNS = [
     "task",
     "against",
@@ -102,7 +108,73 @@ def medoid(n_threads):
     )
 
 
-RACES = [medoid]
+def forest(n_threads):
+    """Grow the same kind of forest on the same rows."""
+    n_train, n_features = 100_000, 20
+    X, y = make_classification(
+        n_samples=n_train + 20_000,
+        n_features=n_features,
+        n_informative=10,
+        n_clusters_per_class=4,
+        random_state=0,
+    )
+    X = X.astype(np.float32)
+    train, test = (X[:n_train], y[:n_train]), (X[n_train:], y[n_train:])
+    settings = {"n_estimators": 10, "max_depth": 8, "random_state": 0}
+    settings["n_jobs"] = n_threads
+    full = RandomForestClassifier(solver="exact", **settings).fit(*train).n_insertions_
+    return Race(
+        task=f"RandomForestClassifier, {n_train:,} x {n_features}, depth 8",
+        against="scikit-learn",
+        ours=lambda: RandomForestClassifier(**settings).fit(*train),
+        theirs=lambda: sklearn.ensemble.RandomForestClassifier(**settings).fit(*train),
+        quality=lambda model: model.score(*test),
+        sampled=lambda model: model.n_insertions_ / full,
+    )
+
+
+def k_medoids(n_threads):
+    """Cluster around actual points."""
+    n_points, k = 10_000, 10
+    X, _ = make_blobs(n_points, 20, centers=k, cluster_std=6.0, random_state=0)
+    X = X.astype(np.float32)
+    settings = {"n_clusters": k, "n_jobs": n_threads, "random_state": 0}
+    return Race(
+        task=f"BanditKMedoids, {n_points:,} x 20, k = {k}",
+        against="exact PAM (ours)",
+        ours=lambda: BanditKMedoids(algorithm="bandit", **settings).fit(X),
+        theirs=lambda: BanditKMedoids(algorithm="pam", **settings).fit(X),
+        quality=lambda model: model.inertia_ / n_points,
+        sampled=lambda model: model.n_distance_evaluations_ / n_points**2,
+    )
+
+
+def inner_products(n_threads):
+    """Find the largest inner product, one query at a time."""
+    n_atoms, n_coordinates, n_queries = 4000, 10_000, 20
+    atoms, queries = make_correlated_normal_custom(
+        n_atoms, n_coordinates, n_queries=n_queries, random_state=0
+    )
+    truth = (queries @ atoms.T).argmax(axis=1)
+    index = BanditMIPS(n_neighbors=1, n_jobs=n_threads, random_state=0).fit(atoms)
+
+    def ours():
+        return [
+            index.kneighbors(query[None], return_distance=False)[0, 0]
+            for query in queries
+        ]
+
+    return Race(
+        task=f"BanditMIPS, {n_queries} queries, {n_atoms:,} x {n_coordinates:,}",
+        against="numpy (BLAS)",
+        ours=ours,
+        theirs=lambda: [(atoms @ query).argmax() for query in queries],
+        quality=lambda found: float(np.mean(found == truth)),
+        sampled=lambda _: index.n_multiplications_.mean() / atoms.size,
+    )
+
+
+RACES = [medoid, forest, k_medoids, inner_products]
 
 
 def main():

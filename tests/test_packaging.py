@@ -50,7 +50,7 @@ def test_public_names_exist(name):
 def test_private_scikit_learn_names_only_in_compat():
     """``from sklearn.x._y import`` and ``import _z`` break with every other release."""
     private = re.compile(
-        r"^\s*(from sklearn(\.\w+)*\._\w+|from sklearn[\w.]* import .*\b_\w+)", re.M
+        r"^\s*from (sklearn(\.\w+)*\._\w+|sklearn(\.\w+)* import .*\b_\w+)", re.M
     )
     for path in PACKAGE.rglob("*.py*"):
         if path.suffix in (".py", ".pyx", ".pxd") and path.name != "_compat.py":

@@ -1,0 +1,202 @@
+"""PAM's path by best-arm identification (BanditPAM, thesis ch. 2; BanditPAM++).
+
+Each BUILD step and each SWAP step is a search for the arm with the least mean reward
+over all samples. A search goes in three stages:
+
+1. *Scouts.* The first block of references ranks all arms; the best few are computed
+   exactly, and the best of them becomes the base arm.
+2. *Elimination.* All arms are compared with the base arm on further references, by the
+   differences of their rewards on the same reference. An arm whose difference is above
+   zero by more than its confidence radius is dropped. The sample doubles, as a rule for
+   the undecided arms only. Distances of all arms serve all later searches, so the
+   common sample doubles too: when very many arms are undecided, and when the searches
+   together have spent as much on doubling for a few as doubling for all would have
+   cost.
+3. *Exact.* The few arms that are left are computed exactly.
+
+A search fails only if the one best arm is dropped. The base arm it is compared with was
+chosen on other references than those of the test, so the comparison is a single test in
+each round: the error probability is divided among searches and rounds, not among arms,
+and the radii stay small. They are asymptotic (Student-t with a guard on the effective
+sample size), so `delta` is a target, checked by counting.
+"""
+
+from math import ceil, log2
+
+import numpy as np
+
+from ..bandit import split_delta, student_quantile
+
+# Arms computed exactly to choose the base arm.
+N_SCOUTS = 8
+
+# As many survivors are computed exactly without further sampling.
+N_FEW = 32
+
+# The sample of all arms grows at once while more than this share of them is undecided.
+GROW_SHARE = 0.3
+
+# Distances of the common sample, at most: 1.2 GB. It does not follow `cache_size`, so
+# that the result does not either.
+MOST_COMMON = 300_000_000
+
+# Rounding of float32 distances, relative to the mean distance.
+ROUNDING = 1e-6
+
+# A search samples at most this many times the distances that `max_exact` arms take.
+SAMPLE_BUDGET = 8
+
+# Effective sizes with a quantile of their own: below, the radius is that of the least;
+# beyond, Student-t is normal to 0.3%.
+SMALLEST_SIZE = 4
+LARGEST_SIZE = 1024
+
+
+class BanditSearch:
+    """BUILD and SWAP by elimination.
+
+    Parameters
+    ----------
+    clusters : Clusters
+        The medoids; changed by the steps.
+    sample : Sample
+        The references.
+    tol : float
+        Least improvement of a swap, relative to the loss.
+    delta : float
+        Probability to leave PAM's path.
+    max_exact : int
+        Most arms of a search that are computed exactly.
+
+    Attributes
+    ----------
+    n_truncated : int
+        Searches in which more than `max_exact` arms were left when the budget was used
+        up, so that only the best of them by estimate were computed.
+    """
+
+    def __init__(self, clusters, sample, tol, delta, max_exact):
+        self.clusters = clusters
+        self.sample = sample
+        self.tol = tol
+        self.delta = delta
+        self.max_exact = max_exact
+        self.n_truncated = 0
+        self._n_spent = 0
+        self.restart()
+
+    def restart(self):
+        """Prepare for another start, from other medoids."""
+        self._n_swap_searches = 0
+
+    def build_step(self):
+        """Add the best next medoid."""
+        clusters, sample = self.clusters, self.sample
+        # Half of delta is for BUILD, in equal parts.
+        delta = self.delta / 2 / clusters.n_clusters
+        means, _ = sample.means(clusters, sample.block, build=True)
+        means[clusters.medoids] = np.inf
+        scouts = smallest(means, N_SCOUTS)
+        leader, loss = clusters.best_addition(scouts)
+        base = clusters.rewards(leader)
+        slack = ROUNDING * clusters.in_scale(loss)
+        arms = self._eliminate(base, slack, delta, build=True)
+        arm, _ = clusters.best_addition(np.union1d(arms, [leader]))
+        clusters.add(arm)
+
+    def swap_step(self):
+        """Make the best swap; return whether there was one."""
+        clusters, sample = self.clusters, self.sample
+        # The number of swaps is not known: search t gets the share 1 / (t (t + 1)).
+        self._n_swap_searches += 1
+        delta = split_delta(self.delta / 2, 1, self._n_swap_searches)
+        means, _ = sample.means(clusters, sample.block, build=False)
+        means[clusters.medoids] = np.inf
+        scouts = smallest(means, N_SCOUTS)
+        arm, removed, change = clusters.best_swap(scouts)
+        loss = clusters.in_scale(abs(clusters.loss))
+        if clusters.is_improvement(change, self.tol):
+            base, slack = clusters.rewards(arm, removed), ROUNDING * loss
+            leaders = [arm]
+        else:
+            base, slack = clusters.present(), (ROUNDING - self.tol) * loss
+            leaders = []
+        arms = self._eliminate(base, slack, delta, build=False)
+        arm, removed, change = clusters.best_swap(np.union1d(arms, leaders).astype(int))
+        if not clusters.is_improvement(change, self.tol):
+            return False
+        clusters.replace(removed, arm)
+        return True
+
+    def _eliminate(self, base, slack, delta, *, build):
+        """Arms that may be better than the base arm, few enough to compute."""
+        clusters, sample = self.clusters, self.sample
+        n, n_known = sample.n, sample.block
+        n_rounds = 1 + max(ceil(log2(n / sample.block)), 0)
+        quantiles = quantile_table(split_delta(delta, 1, 1, n_rounds))
+        sample.grow(max(sample.size, 2 * sample.block))
+        while True:
+            survivors = sample.survivors(
+                clusters, base, n_known, quantiles, slack, build=build
+            )
+            self._drop_medoids(survivors)
+            few = max(self.max_exact, GROW_SHARE * n)
+            if len(survivors) <= few or not self._grow():
+                break
+        budget = SAMPLE_BUDGET * self.max_exact * n
+        while not self._is_few(survivors):
+            stop = min(2 * survivors.n_used, n)
+            budget -= len(survivors) * (stop - survivors.n_used)
+            if budget < 0:
+                break
+            self._n_spent += len(survivors) * (stop - survivors.n_used)
+            sample.extend(survivors, clusters, base, stop, build=build)
+            survivors.eliminate(quantiles, slack)
+        if self._n_spent > n * sample.size:
+            self._grow()
+        if len(survivors) > self.max_exact:
+            if survivors.n_used < n:
+                self.n_truncated += 1
+            survivors.keep(smallest(survivors.means, self.max_exact))
+        return survivors.arms
+
+    def _is_few(self, survivors):
+        """Whether the survivors had better be computed exactly than sampled further."""
+        if 2 * survivors.n_used >= survivors.n_total:
+            return len(survivors) <= self.max_exact or (
+                survivors.n_used == survivors.n_total
+            )
+        return len(survivors) <= min(N_FEW, self.max_exact)
+
+    def _grow(self):
+        """Double the common sample; return whether it may grow."""
+        sample = self.sample
+        if sample.size == sample.n or 2 * sample.size * sample.n > MOST_COMMON:
+            return False
+        sample.grow(2 * sample.size)
+        self._n_spent = 0
+        return True
+
+    def _drop_medoids(self, survivors):
+        survivors.keep(~np.isin(survivors.arms, self.clusters.medoids))
+
+
+def quantile_table(delta):
+    """Radius in units of the standard error, for each effective size.
+
+    Student-t with the effective size for the degrees of freedom: most references gain
+    nothing from a candidate, and few of them may hold most of the variance. Entries are
+    computed on a grid and hold from there on, on the safe side.
+    """
+    table = np.empty(LARGEST_SIZE + 1)
+    sizes = np.geomspace(SMALLEST_SIZE, LARGEST_SIZE, 100).astype(int)
+    table[:SMALLEST_SIZE] = student_quantile(delta, SMALLEST_SIZE - 1)
+    for size in np.unique(sizes).tolist():
+        table[size:] = student_quantile(delta, size - 1)
+    return table
+
+
+def smallest(values, n):
+    """Positions of the n smallest values, in no order."""
+    n = min(n, np.count_nonzero(values < np.inf))
+    return np.argpartition(values, n - 1)[:n] if n else np.array([], dtype=np.intp)

@@ -1,0 +1,201 @@
+"""The medoids chosen so far, and what they are to each sample."""
+
+import numpy as np
+
+from ._searches import exact_build, exact_swap, nearest_two
+
+# Bytes of exact rows that are held at once, beside the cache.
+ROWS_AT_ONCE = 2**26
+
+# Below this many distances a second thread costs more than it saves.
+SERIAL_DISTANCES = 2**17
+
+
+class Clusters:
+    """Medoids with the nearest and second nearest distance of every sample.
+
+    Everything is by position; see `Distances`.
+
+    Parameters
+    ----------
+    rows : callable
+        Exact rows of given arms: a `RowCache`.
+    distances : Distances
+        Where the rows come from.
+    weights : ndarray of shape (n,)
+        Positive weights of the samples.
+    n_clusters : int
+        Number of medoids wanted.
+    n_threads : int
+        OpenMP threads.
+
+    Attributes
+    ----------
+    medoids : list of int
+        Positions.
+    loss : float
+        Sum of the weighted distances to the nearest medoid; infinite without medoids.
+    """
+
+    def __init__(self, rows, distances, weights, n_clusters, n_threads):
+        self.rows = rows
+        self.distances = distances
+        self.n_clusters = n_clusters
+        self.weights = np.ascontiguousarray(weights, dtype=np.float64)
+        self.n_threads = n_threads
+        self.clear()
+        relative = self.weights / self.weights.mean()
+        self._relative_weights = relative.astype(np.float32)
+
+    def clear(self):
+        """Forget the medoids."""
+        n, dtype = self.distances.n, self.distances.dtype
+        self.medoids = []
+        self._medoid_rows = np.empty((self.n_clusters, n), dtype)
+        self.nearest = np.full(n, np.inf, dtype)
+        self.second = np.full(n, np.inf, dtype)
+        self.labels = np.zeros(n, np.intc)
+        self.loss = np.inf
+        self._scaled = None
+
+    @property
+    def n(self):
+        """Number of samples."""
+        return self.distances.n
+
+    def add(self, arm):
+        """Make a sample the next medoid."""
+        self.medoids.append(int(arm))
+        self._medoid_rows[len(self.medoids) - 1] = self.rows([int(arm)])[0]
+        self._update()
+
+    def replace(self, removed, arm):
+        """Make a sample the medoid in place of the one of a cluster."""
+        self.medoids[removed] = int(arm)
+        self._medoid_rows[removed] = self.rows([int(arm)])[0]
+        self._update()
+
+    def set(self, medoids):
+        """Make these samples the medoids."""
+        self.clear()
+        for arm in medoids:
+            self.medoids.append(int(arm))
+            self._medoid_rows[len(self.medoids) - 1] = self.rows([int(arm)])[0]
+        self._update()
+
+    def _update(self):
+        rows = self._medoid_rows[: len(self.medoids)]
+        n_threads = self._threads(rows.size)
+        nearest_two(rows, self.nearest, self.second, self.labels, n_threads)
+        self.loss = float(self.weights @ self.nearest.astype(np.float64, copy=False))
+        self._scaled = None
+
+    def _threads(self, n_distances):
+        return 1 if n_distances < SERIAL_DISTANCES else self.n_threads
+
+    # -- for the sampled passes, in float32 and times the distances' scale -----------
+
+    def references(self, start, stop):
+        """Weights, nearest and second distances, and labels of some references."""
+        nearest, second = self._in_scale()
+        part = slice(start, stop)
+        return (
+            self._relative_weights[part],
+            nearest[part],
+            second[part],
+            self.labels[part],
+        )
+
+    def present(self):
+        """Rewards of changing nothing."""
+        return self._in_scale()[0]
+
+    def rewards(self, arm, removed=None):
+        """Rewards of adding an arm, or of swapping it for a medoid."""
+        row = self.rows([int(arm)])[0]
+        others = self.nearest
+        if removed is not None:
+            others = np.where(self.labels == removed, self.second, self.nearest)
+        return (np.minimum(row, others) * self.distances.scale).astype(np.float32)
+
+    def in_scale(self, total):
+        """Return a total as the sampled passes see it: a scaled mean."""
+        return total / self.weights.sum() * self.distances.scale
+
+    def _in_scale(self):
+        if self._scaled is None:
+            scale = self.distances.scale
+            self._scaled = tuple(
+                (values * scale).astype(np.float32)
+                for values in (self.nearest, self.second)
+            )
+        return self._scaled
+
+    # -- exact searches -------------------------------------------------------------
+
+    def best_addition(self, arms):
+        """Return the arm whose addition gives the least loss, and that loss.
+
+        Of equal arms the one that comes first in the data is taken.
+        """
+        best = np.inf, self.n, None
+        for part in self._parts(arms):
+            losses = np.empty(len(part))
+            rows = self.rows(part)
+            exact_build(
+                rows, self.weights, self.nearest, losses, self._threads(rows.size)
+            )
+            losses[self._are_medoids(part)] = np.inf
+            for i in np.flatnonzero(losses == losses.min()):
+                found = losses[i], self.distances.order[part[i]], part[i]
+                best = min(best, found)
+        return best[2], best[0]
+
+    def swap_changes(self, arms):
+        """Change of the loss by each swap, of shape (n_arms, n_clusters)."""
+        changes = np.empty((len(arms), self.n_clusters))
+        first = 0
+        for part in self._parts(arms):
+            rows = self.rows(part)
+            out = changes[first : first + len(part)]
+            n_threads = self._threads(rows.size)
+            if self.n_clusters == 1:
+                # Without another medoid a swap is a first choice.
+                exact_build(rows, self.weights, self.second, out[:, 0], n_threads)
+                out -= self.loss
+            else:
+                state = self.weights, self.nearest, self.second, self.labels
+                exact_swap(rows, *state, out, n_threads)
+            first += len(part)
+        changes[self._are_medoids(arms)] = np.inf
+        return changes
+
+    def best_swap(self, arms):
+        """Return the best swap of some arms: arm, removed medoid, change of the loss.
+
+        Of equal swaps the one whose arm comes first in the data is taken, then the one
+        that removes the first medoid.
+        """
+        if len(arms) == 0:
+            return None, None, np.inf
+        changes = self.swap_changes(arms)
+        i, removed = np.nonzero(changes == changes.min())
+        first = np.lexsort((removed, self.distances.order[np.asarray(arms)[i]]))[0]
+        i, removed = i[first], removed[first]
+        return int(arms[i]), int(removed), float(changes[i, removed])
+
+    def is_improvement(self, change, tol=0.0):
+        """Whether a change of the loss is worth a swap, rounding considered."""
+        return change < -max(tol, 1e-12) * abs(self.loss)
+
+    def _are_medoids(self, arms):
+        is_medoid = np.zeros(self.n, dtype=bool)
+        is_medoid[self.medoids] = True
+        return is_medoid[arms]
+
+    def _parts(self, arms):
+        row_bytes = self.n * self.distances.dtype.itemsize
+        step = max(ROWS_AT_ONCE // row_bytes, 1)
+        arms = [int(arm) for arm in arms]
+        for first in range(0, len(arms), step):
+            yield arms[first : first + step]

@@ -1,0 +1,475 @@
+"""Distances between rows of one dense array: matrix products with a fused finish, l1.
+
+Two shapes are computed. *Tiles* hold the distances of many arms (candidate medoids) to
+a block of references, in float32, reference-major inside a tile of `ARM_TILE` arms: the
+searches then run SIMD over arms, reading memory in order. *Rows* hold the distances of
+one arm to all samples, in the precision of the data.
+
+Euclidean and cosine tiles are matrix products. ``|x|^2 + |y|^2 - 2 x.y`` cancels for
+near pairs: the data is centred beforehand, and a pair whose squared distance is below
+`GUARD` times ``|x|^2 + |y|^2`` is computed again from the differences. BLAS runs on one
+thread inside each OpenMP thread. Rows, and everything of l1, come from the differences,
+SIMD over a transposed panel of rows.
+"""
+
+import numpy as np
+
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.math cimport fabs, sqrt
+from libc.string cimport memcpy
+from scipy.linalg.cython_blas cimport sgemm
+
+from sklearn_bandit._openmp cimport thread_num
+from sklearn_bandit._simd cimport simd_void
+
+from ._restrict cimport restrict_const_float, restrict_float
+
+cdef extern from "math.h" nogil:
+    float sqrtf(float)
+    float fabsf(float)
+
+
+# Arms in a tile: a block of 512 x 512 keeps BLAS near its peak (100 references, the
+# thesis's batch, reach two thirds of it) and one reference's row is 2 KB.
+ARM_TILE = 512
+cdef enum:
+    TILE = 512
+    # Rows of a transposed panel; two others share its loads, which makes eight float32
+    # sums of AVX2 width. The arms of a tile are padded to whole panels.
+    PANEL = 32
+
+KINDS = {"sqeuclidean": 0, "euclidean": 1, "cosine": 2, "manhattan": 3}
+cdef enum:
+    SQEUCLIDEAN = 0
+    EUCLIDEAN = 1
+    COSINE = 2
+    MANHATTAN = 3
+
+# Below this share of |x|^2 + |y|^2 a squared distance has lost too many digits.
+cdef float GUARD = 1e-3
+
+
+def fill_tiles(
+    const float[:, ::1] X,
+    const float[::1] squares,
+    int kind,
+    const Py_ssize_t[::1] arms,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+    float[:, :, ::1] out,
+    int n_threads,
+):
+    """Distances of `arms` to the references ``start:stop``.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Centred (Euclidean) or normalised (cosine) rows.
+    squares : ndarray of shape (n_samples,)
+        Squared norms of the rows.
+    kind : int
+        One of `KINDS`.
+    arms : ndarray
+        Rows of X.
+    start, stop : int
+        The references are these rows of X.
+    out : ndarray of shape (ceil(len(arms) / ARM_TILE), stop - start, ARM_TILE)
+        Written; what is beyond the last arm is set to zero.
+    n_threads : int
+        OpenMP threads.
+    """
+    cdef Py_ssize_t n_tiles = out.shape[0], n_arms = arms.shape[0], d = X.shape[1]
+    cdef Py_ssize_t t
+    cdef float[:, :, ::1] gathered = np.empty((n_threads, TILE, d), dtype=np.float32)
+    cdef float[:, ::1] norms = np.zeros((n_threads, TILE), dtype=np.float32)
+    cdef float[:, ::1] panels = np.empty(
+        (n_threads, PANEL * d if kind == MANHATTAN else 1), dtype=np.float32
+    )
+
+    if n_tiles == 0 or stop <= start:
+        return
+    for t in prange(n_tiles, nogil=True, schedule="dynamic", num_threads=n_threads):
+        _tile(
+            X, squares, kind, arms, t * TILE, min(TILE, n_arms - t * TILE), start, stop,
+            &out[t, 0, 0], &gathered[thread_num(), 0, 0], &norms[thread_num(), 0],
+            &panels[thread_num(), 0],
+        )
+
+
+cdef void _tile(
+    const float[:, ::1] X,
+    const float[::1] squares,
+    int kind,
+    const Py_ssize_t[::1] arms,
+    Py_ssize_t first,
+    Py_ssize_t width,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+    float* out,
+    float* gathered,
+    float* norms,
+    float* panel,
+) noexcept nogil:
+    cdef Py_ssize_t d = X.shape[1], i, j
+    cdef int w = width, padded = min(TILE, (w + PANEL - 1) // PANEL * PANEL)
+    cdef int m = stop - start, depth = d, ld = TILE
+    cdef float one = 1.0, zero = 0.0
+    cdef float* row
+
+    for i in range(padded):
+        # The padding repeats an arm: any finite numbers will do.
+        j = arms[first + min(i, width - 1)]
+        memcpy(gathered + i * d, &X[j, 0], d * sizeof(float))
+        norms[i] = squares[j]
+    if kind == MANHATTAN:
+        _manhattan_tile(gathered, padded, &X[start, 0], m, d, panel, out)
+    else:
+        # Column-major BLAS sees the tile as (arms, references).
+        sgemm(
+            "T", "N", &padded, &m, &depth, &one, gathered, &depth,
+            <float*> &X[start, 0], &depth, &zero, out, &ld,
+        )
+        for j in range(m):
+            row = out + j * TILE
+            _finish_tile_row(
+                row, norms, squares[start + j], w, kind, &X[start + j, 0], gathered, d
+            )
+    for j in range(m):
+        row = out + j * TILE
+        for i in range(w, TILE):
+            row[i] = 0.0
+    for i in range(w):
+        j = arms[first + i] - start
+        if 0 <= j < m:
+            out[j * TILE + i] = 0.0
+
+
+cdef void _finish_tile_row(
+    float* row,
+    const float* norms,
+    float square,
+    int w,
+    int kind,
+    const float* x,
+    const float* gathered,
+    Py_ssize_t d,
+) noexcept nogil:
+    """Turn products into distances, and mend those that cancelled."""
+    cdef int i
+    cdef float low = 0.0, bar, exact
+
+    if kind == COSINE:
+        _finish_cosine(row, w, &low)
+    else:
+        _finish_euclidean(row, norms, square, w, &low)
+    if low < 0.0:
+        for i in range(w):
+            bar = GUARD if kind == COSINE else GUARD * (square + norms[i])
+            if row[i] < bar:
+                exact = 0.0
+                _square_difference(x, gathered + i * d, d, &exact)
+                row[i] = 0.5 * exact if kind == COSINE else exact
+    if kind == EUCLIDEAN:
+        _square_roots(row, w)
+
+
+cdef simd_void _finish_euclidean(
+    restrict_float row, restrict_const_float norms, float square, int w, float* low
+) noexcept nogil:
+    cdef int i
+    # C literals are double, and would take the loop with them.
+    cdef float total, value, zero = 0.0, two = 2.0, guard = GUARD, least = 1.0
+    for i in range(w):
+        total = square + norms[i]
+        value = total - two * row[i]
+        least = min(least, value - guard * total)
+        row[i] = value if value > zero else zero
+    low[0] = least
+
+
+cdef simd_void _finish_cosine(restrict_float row, int w, float* low) noexcept nogil:
+    cdef int i
+    cdef float value, zero = 0.0, one = 1.0, guard = GUARD, least = 1.0
+    for i in range(w):
+        value = one - row[i]
+        least = min(least, value - guard)
+        row[i] = value if value > zero else zero
+    low[0] = least
+
+
+cdef simd_void _square_roots(restrict_float row, int w) noexcept nogil:
+    cdef int i
+    for i in range(w):
+        row[i] = sqrtf(row[i])
+
+
+cdef simd_void _square_difference(
+    restrict_const_float x, restrict_const_float y, Py_ssize_t d, float* out
+) noexcept nogil:
+    cdef Py_ssize_t t
+    cdef float gap, total = 0.0
+    for t in range(d):
+        gap = x[t] - y[t]
+        total += gap * gap
+    out[0] = total
+
+
+cdef void _manhattan_tile(
+    const float* arms,
+    int n_arms,
+    const float* references,
+    int m,
+    Py_ssize_t d,
+    float* panel,
+    float* out,
+) noexcept nogil:
+    """Sums of absolute differences, a panel of arms at a time."""
+    cdef Py_ssize_t j, p
+    for p in range(n_arms // PANEL):
+        _transpose(arms + p * PANEL * d, PANEL, d, panel)
+        for j in range(0, m, 2):
+            _panel_absolute(
+                panel, references + j * d, references + min(j + 1, m - 1) * d, d,
+                out + j * TILE + p * PANEL, out + min(j + 1, m - 1) * TILE + p * PANEL,
+            )
+
+
+cdef inline void _transpose(
+    const floating* rows, Py_ssize_t n, Py_ssize_t d, floating* panel
+) noexcept nogil:
+    """Rows to a panel, features outermost; a panel that is not full repeats a row."""
+    cdef Py_ssize_t i, t
+    cdef const floating* x
+    for i in range(PANEL):
+        x = rows + min(i, n - 1) * d
+        for t in range(d):
+            panel[t * PANEL + i] = x[t]
+
+
+cdef simd_void _panel_absolute(
+    const floating* panel,
+    const floating* x,
+    const floating* y,
+    Py_ssize_t d,
+    floating* out_x,
+    floating* out_y,
+) noexcept nogil:
+    """Sums of absolute differences of a panel's rows to two others."""
+    cdef floating[PANEL] sum_x
+    cdef floating[PANEL] sum_y
+    cdef Py_ssize_t i, t
+    cdef floating u, v, gap_x, gap_y
+    cdef const floating* column
+    for i in range(PANEL):
+        sum_x[i] = 0.0
+        sum_y[i] = 0.0
+    for t in range(d):
+        u = x[t]
+        v = y[t]
+        column = panel + t * PANEL
+        for i in range(PANEL):
+            gap_x = column[i] - u
+            gap_y = column[i] - v
+            sum_x[i] += fabsf(gap_x) if floating is float else fabs(gap_x)
+            sum_y[i] += fabsf(gap_y) if floating is float else fabs(gap_y)
+    for i in range(PANEL):
+        out_x[i] = sum_x[i]
+        out_y[i] = sum_y[i]
+
+
+cdef simd_void _panel_squares(
+    const floating* panel,
+    const floating* x,
+    const floating* y,
+    Py_ssize_t d,
+    floating* out_x,
+    floating* out_y,
+) noexcept nogil:
+    """Sums of squared differences of a panel's rows to two others."""
+    cdef floating[PANEL] sum_x
+    cdef floating[PANEL] sum_y
+    cdef Py_ssize_t i, t
+    cdef floating u, v, gap_x, gap_y
+    cdef const floating* column
+    for i in range(PANEL):
+        sum_x[i] = 0.0
+        sum_y[i] = 0.0
+    for t in range(d):
+        u = x[t]
+        v = y[t]
+        column = panel + t * PANEL
+        for i in range(PANEL):
+            gap_x = column[i] - u
+            gap_y = column[i] - v
+            sum_x[i] += gap_x * gap_x
+            sum_y[i] += gap_y * gap_y
+    for i in range(PANEL):
+        out_x[i] = sum_x[i]
+        out_y[i] = sum_y[i]
+
+
+def fill_rows(
+    const floating[:, ::1] X,
+    const floating[::1] squares,
+    int kind,
+    const Py_ssize_t[::1] arms,
+    floating[:, ::1] out,
+    int n_threads,
+):
+    """Distances of each of `arms` to all rows of X, in the precision of X.
+
+    Computed from differences, without BLAS, whose rounding depends on what else is in
+    the product: a row is the same whichever others are asked for with it.
+
+    Parameters
+    ----------
+    X, squares, kind, arms, n_threads
+        As in `fill_tiles`.
+    out : ndarray of shape (len(arms), n_samples)
+        Written.
+    """
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], p
+    cdef Py_ssize_t n_panels = (n + PANEL - 1) // PANEL
+    dtype = np.float32 if floating is float else np.float64
+    cdef floating[:, ::1] gathered = np.asarray(X)[np.asarray(arms)]
+    cdef floating[:, ::1] panels = np.empty((n_threads, PANEL * d), dtype=dtype)
+    cdef floating[:, :, ::1] found = np.empty((n_threads, 2, PANEL), dtype=dtype)
+
+    for p in prange(n_panels, nogil=True, schedule="dynamic", num_threads=n_threads):
+        _row_panel(
+            X, squares, kind, arms, gathered, p * PANEL, min(PANEL, n - p * PANEL),
+            &panels[thread_num(), 0], &found[thread_num(), 0, 0], out,
+        )
+
+
+cdef void _row_panel(
+    const floating[:, ::1] X,
+    const floating[::1] squares,
+    int kind,
+    const Py_ssize_t[::1] arms,
+    floating[:, ::1] gathered,
+    Py_ssize_t start,
+    Py_ssize_t width,
+    floating* panel,
+    floating* found,
+    floating[:, ::1] out,
+) noexcept nogil:
+    """Distances of all arms to one panel of samples."""
+    cdef Py_ssize_t d = X.shape[1], n_arms = arms.shape[0], a, b, i, j
+    cdef floating value
+
+    _transpose(&X[start, 0], width, d, panel)
+    for a in range(0, n_arms, 2):
+        b = min(a + 1, n_arms - 1)
+        if kind == MANHATTAN:
+            _panel_absolute(
+                panel, &gathered[a, 0], &gathered[b, 0], d, found, found + PANEL
+            )
+        else:
+            _panel_squares(
+                panel, &gathered[a, 0], &gathered[b, 0], d, found, found + PANEL
+            )
+        for i in range(b - a + 1):
+            for j in range(width):
+                value = found[i * PANEL + j]
+                if kind == EUCLIDEAN:
+                    value = sqrt(value)
+                elif kind == COSINE:
+                    value *= 0.5
+                    if squares[start + j] == 0 or squares[arms[a + i]] == 0:
+                        value = 1.0
+                out[a + i, start + j] = value
+            if start <= arms[a + i] < start + width:
+                out[a + i, arms[a + i]] = 0.0
+
+
+def prepare_rows(
+    const floating[:, ::1] X,
+    const Py_ssize_t[::1] order,
+    const double[::1] centre,
+    double scale,
+    bint normalise,
+    prepared,
+    int n_threads,
+):
+    """Copy rows in a given order, centred, scaled and, for the cosine, normalised.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The data.
+    order : ndarray
+        Rows to copy.
+    centre : ndarray of shape (n_features,)
+        Subtracted from every row.
+    scale : float
+        Multiplies every row, after centring.
+    normalise : bool
+        Divide each row by its norm; zero rows stay zero.
+    prepared : dtype
+        float32 or float64.
+    n_threads : int
+        OpenMP threads.
+
+    Returns
+    -------
+    rows : ndarray of shape (len(order), n_features)
+        The copy.
+    squares : ndarray of shape (len(order),)
+        Its squared norms.
+    """
+    cdef float[:, ::1] rows_32
+    cdef double[:, ::1] rows_64
+    cdef float[::1] squares_32
+    cdef double[::1] squares_64
+    cdef Py_ssize_t i, n = order.shape[0], d = X.shape[1]
+
+    rows = np.empty((n, d), dtype=prepared)
+    squares = np.empty(n, dtype=prepared)
+    if rows.dtype == np.float32:
+        rows_32 = rows
+        squares_32 = squares
+        for i in prange(n, nogil=True, schedule="static", num_threads=n_threads):
+            _prepare(
+                &X[order[i], 0], &centre[0], scale, normalise, d, &rows_32[i, 0],
+                &squares_32[i],
+            )
+    else:
+        rows_64 = rows
+        squares_64 = squares
+        for i in prange(n, nogil=True, schedule="static", num_threads=n_threads):
+            _prepare(
+                &X[order[i], 0], &centre[0], scale, normalise, d, &rows_64[i, 0],
+                &squares_64[i],
+            )
+    return rows, squares
+
+
+ctypedef fused prepared_type:
+    float
+    double
+
+
+cdef inline void _prepare(
+    const floating* x,
+    const double* centre,
+    double scale,
+    bint normalise,
+    Py_ssize_t d,
+    prepared_type* out,
+    prepared_type* square,
+) noexcept nogil:
+    cdef Py_ssize_t t
+    cdef double value, total = 0.0
+
+    for t in range(d):
+        value = (x[t] - centre[t]) * scale
+        out[t] = <prepared_type> value
+        total += value * value
+    if normalise and total > 0.0:
+        value = 1.0 / sqrt(total)
+        for t in range(d):
+            out[t] = <prepared_type> (((x[t] - centre[t]) * scale) * value)
+        total = 1.0
+    square[0] = <prepared_type> total

@@ -1,0 +1,547 @@
+"""The estimator: validation, choice of the algorithm, restarts, hand-over."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from .._compat import (
+    VALID_METRICS,
+    Interval,
+    StrOptions,
+    _check_sample_weight,
+    _fit_context,
+    check_is_fitted,
+    validate_data,
+    with_callbacks,
+)
+from .._progress import ProgressMixin
+from .._threads import effective_n_threads
+from ._bandit_pam import BanditSearch
+from ._clusters import Clusters
+from ._eager import EagerSearch
+from ._init import plus_plus_medoids, random_medoids
+from ._metrics import FAST_METRICS, distances_between, fix_params, make_distances
+from ._pam import ExactSearch, FullMatrix
+from ._sample import ROW_SHARE, RowCache, Sample
+
+# Up to this many samples "auto" computes everything: below, the exact method is as fast
+# as the bandit or faster (benchmark `kmedoids.cut-over`).
+AUTO_EXACT = 3000
+
+
+class BanditKMedoids(
+    ProgressMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
+    """k-medoids clustering with the quality of PAM in almost linear time.
+
+    k-medoids chooses `n_clusters` of the samples, the medoids, such that the sum of the
+    distances of all samples to their nearest medoid is small. The distance may be any
+    function of two objects. PAM, the best known method, looks at all pairs of samples;
+    here each of its steps is a search for the best of many candidates by adaptive
+    sampling, which needs few of the distances [1]_ [2]_.
+
+    Read more in the :ref:`User Guide <kmedoids>`.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of medoids.
+    metric : str or callable, default="euclidean"
+        Distance from a sample to a medoid. "euclidean", "sqeuclidean", "cosine" and
+        "manhattan" ("l1") have fast kernels for dense data; all other names that
+        :func:`sklearn.metrics.pairwise_distances` knows work too. "precomputed": `X` is
+        a matrix, entry ``[i, j]`` the distance from sample i to the medoid j; only the
+        entries needed are read. A callable is called as ``metric(sample, medoid)`` with
+        two elements of `X`, which may then be any sequence of any objects. Neither
+        symmetry nor positivity is assumed.
+    metric_params : dict, default=None
+        Further keyword arguments of the metric.
+    algorithm : {"auto", "bandit", "eager", "pam"}, default="auto"
+        "bandit" follows PAM: its medoids, with probability `1 - delta`. "eager" makes
+        any swap that improves and stops in a local optimum, which need not be PAM's but
+        is as good on average: the fastest for many samples. "pam" computes all
+        distances. "auto" is "pam" up to 3,000 samples and "bandit" above.
+    init : {"build", "k-medoids++", "random"} or array-like of int, default="build"
+        First medoids: PAM's greedy BUILD; samples drawn with probability as their
+        distance to the medoids so far; samples drawn uniformly; or given samples.
+        BUILD takes a search for each medoid and saves swaps.
+    n_init : "auto" or int, default="auto"
+        Number of starts from different random `init`, of which the one with the least
+        loss is kept; they share the distances. "auto" is 10 for "random" and 1
+        otherwise.
+    max_iter : int, default=300
+        Maximum number of SWAP iterations of one start.
+    tol : float, default=0.0
+        A swap must improve the loss by this share of it. Larger values save the last,
+        dearest searches; the loss may end several `tol` above the optimum.
+    delta : float, default=0.01
+        Error probability of "bandit", over all its searches: the chance that the
+        medoids are not PAM's. For "eager", the chance that a swap which improves is
+        missed at the end. Smaller values need more distances (slowly: as the
+        logarithm).
+    batch_size : int, default=512
+        Samples in a block of references. Smaller blocks need fewer distances, which
+        pays if they are costly (a callable); larger ones run faster.
+    cache_size : int, default=2**31
+        Bytes for distances that are kept. More memory saves computing distances again;
+        the result is the same. The data's own working copy comes on top.
+    max_exact : int, default=256
+        Most candidates that one search computes exactly. It bounds the time where very
+        many candidates are practically equal; a fit that was cut short by it warns.
+    n_jobs : int, default=None
+        Threads of the kernels; None and -1 mean all cores. The result does not depend
+        on it.
+    random_state : int, RandomState instance or None, default=None
+        Determines the order in which references are sampled, and random `init`.
+    verbose : int, default=0
+        Print a line for each step.
+
+    Attributes
+    ----------
+    medoid_indices_ : ndarray of shape (n_clusters,)
+        Which samples are the medoids.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features), list or None
+        The medoids themselves: rows of `X`, or objects; None if precomputed.
+    labels_ : ndarray of shape (n_samples,)
+        Nearest medoid of each sample.
+    inertia_ : float
+        Sum of the (weighted) distances of the samples to their medoids.
+    n_iter_ : int
+        SWAP iterations run.
+    n_swaps_ : int
+        Swaps made.
+    n_distance_evaluations_ : int
+        Distances computed, of all starts. For a callable, the number of calls.
+    n_features_in_ : int
+        Number of features seen during `fit`; not for sequences of objects.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if all are strings.
+
+    See Also
+    --------
+    sklearn.cluster.KMeans : Means as centers, squared Euclidean distances only.
+
+    Notes
+    -----
+    Samples of weight zero are never medoids and do not count; they get labels.
+
+    References
+    ----------
+    .. [1] M. Tiwari et al., "BanditPAM: Almost Linear Time k-Medoids Clustering via
+       Multi-Armed Bandits", NeurIPS (2020).
+    .. [2] M. Tiwari et al., "BanditPAM++: Faster k-medoids Clustering", NeurIPS (2023).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_bandit.cluster import BanditKMedoids
+    >>> X = np.array([[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> kmedoids = BanditKMedoids(n_clusters=2, random_state=0).fit(X)
+    >>> kmedoids.labels_
+    array([0, 0, 0, 1, 1, 1])
+    >>> kmedoids.cluster_centers_
+    array([[ 1,  2],
+           [10,  2]])
+    >>> kmedoids.predict([[0, 0], [12, 3]])
+    array([0, 1])
+
+    Any objects and any distance:
+
+    >>> def distance(a, b):
+    ...     return abs(len(a) - len(b))
+    >>> words = ["a", "of", "to", "medoid", "bandit", "search"]
+    >>> BanditKMedoids(2, metric=distance).fit(words).cluster_centers_
+    ['of', 'medoid']
+    """
+
+    _parameter_constraints = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "metric": [StrOptions(set(VALID_METRICS) | {"precomputed"}), callable],
+        "metric_params": [dict, None],
+        "algorithm": [StrOptions({"auto", "bandit", "eager", "pam"})],
+        "init": [StrOptions({"build", "k-medoids++", "random"}), "array-like"],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "cache_size": [Interval(Real, 0, None, closed="left")],
+        "max_exact": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        metric="euclidean",
+        metric_params=None,
+        algorithm="auto",
+        init="build",
+        n_init="auto",
+        max_iter=300,
+        tol=0.0,
+        delta=0.01,
+        batch_size=512,
+        cache_size=2**31,
+        max_exact=256,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.metric_params = metric_params
+        self.algorithm = algorithm
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.delta = delta
+        self.batch_size = batch_size
+        self.cache_size = cache_size
+        self.max_exact = max_exact
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):
+        """Choose the medoids.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or sequence
+            The samples; the matrix of distances if `metric` is "precomputed"; any
+            sequence of objects if it is a callable.
+        y : Ignored
+            Present for API consistency.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X = self._check_X(X, reset=True)
+        n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+        weights = np.ones(n_samples)
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        used = np.flatnonzero(weights)
+        if len(used) < self.n_clusters:
+            raise ValueError(
+                f"n_samples={len(used)} should be >= n_clusters={self.n_clusters}"
+                f"{'' if len(used) == n_samples else ', counting positive weights'}."
+            )
+        params = fix_params(X, self.metric, self.metric_params)
+        random_state = check_random_state(self.random_state)
+        algorithm = self.algorithm
+        if algorithm == "auto":
+            algorithm = "pam" if len(used) <= AUTO_EXACT else "bandit"
+        order = used if algorithm == "pam" else random_state.permutation(used)
+        init = self._check_init(n_samples, order)
+        n_threads = effective_n_threads(self.n_jobs)
+        distances = make_distances(
+            X, self.metric, params, order, self.cache_size, n_threads, self.n_jobs
+        )
+        with distances.threads():
+            clusters, search = self._make_search(
+                algorithm, distances, weights[order], n_threads
+            )
+            best = self._run(search, clusters, init, random_state)
+
+        medoids, loss, n_iter, n_swaps, labels, converged = best
+        self._hand_over(X, order[medoids], labels, order, n_samples, params)
+        self.inertia_ = loss
+        self.n_iter_ = n_iter
+        self.n_swaps_ = n_swaps
+        self.n_distance_evaluations_ = distances.n_evaluations
+        self._warn(search, converged)
+        return self
+
+    def _make_search(self, algorithm, distances, weights, n_threads):
+        """Build the objects that a fit works with, within `cache_size`."""
+        n = distances.n
+        if algorithm == "pam":
+            fits = n**2 * distances.dtype.itemsize <= self.cache_size
+            rows = (
+                FullMatrix(distances) if fits else RowCache(distances, self.cache_size)
+            )
+            clusters = Clusters(rows, distances, weights, self.n_clusters, n_threads)
+            return clusters, ExactSearch(clusters, self.tol)
+        rows = RowCache(distances, ROW_SHARE * self.cache_size)
+        clusters = Clusters(rows, distances, weights, self.n_clusters, n_threads)
+        room = (1 - ROW_SHARE) * self.cache_size
+        sample = Sample(distances, self.batch_size, room, n_threads)
+        kind = {"bandit": BanditSearch, "eager": EagerSearch}[algorithm]
+        search = kind(clusters, sample, self.tol, self.delta, self.max_exact)
+        return clusters, search
+
+    def _run(self, search, clusters, init, random_state):
+        """Run all starts; return the best: medoids, loss, counters, labels."""
+        n_init = self.n_init
+        if n_init == "auto":
+            n_init = 10 if isinstance(init, str) and init == "random" else 1
+        elif not isinstance(init, str) or init == "build":
+            n_init = 1
+        best = None
+        n_steps = n_init * (self.n_clusters + self.max_iter)
+        with self._progress(n_steps=n_steps) as progress:
+            for _ in range(n_init):
+                self._start(search, clusters, init, random_state, progress)
+                n_iter = n_swaps = 0
+                improved = len(clusters.medoids) < clusters.n
+                while improved and n_iter < self.max_iter:
+                    with progress.step("swap"):
+                        improved = search.swap_step()
+                    n_iter += 1
+                    n_swaps += improved
+                if best is None or clusters.loss < best[1]:
+                    best = (
+                        np.array(clusters.medoids),
+                        clusters.loss,
+                        n_iter,
+                        n_swaps,
+                        clusters.labels.copy(),
+                        not improved,
+                    )
+        return best
+
+    def _start(self, search, clusters, init, random_state, progress):
+        """Choose the first medoids."""
+        search.restart()
+        clusters.clear()
+        if isinstance(init, str) and init == "build":
+            for _ in range(self.n_clusters):
+                with progress.step("build"):
+                    search.build_step()
+            return
+        if isinstance(init, str):
+            draw = random_medoids if init == "random" else plus_plus_medoids
+            init = draw(clusters, random_state)
+        clusters.set(init)
+
+    def _check_init(self, n_samples, order):
+        """Return `init`, as positions if it gives samples."""
+        if isinstance(self.init, str):
+            return self.init
+        init = np.asarray(self.init)
+        if init.shape != (self.n_clusters,) or init.dtype.kind not in "iu":
+            raise ValueError(
+                f"init must be {self.n_clusters} indices of samples, one for each "
+                f"cluster, got an array of shape {init.shape} and type {init.dtype}."
+            )
+        if len(set(init.tolist())) < len(init):
+            raise ValueError("init names a sample twice.")
+        if init.min() < 0 or init.max() >= n_samples:
+            raise ValueError(f"init names a sample that is not in 0..{n_samples - 1}.")
+        positions = np.full(n_samples, -1)
+        positions[order] = np.arange(len(order))
+        if (positions[init] < 0).any():
+            raise ValueError("init names a sample of weight zero.")
+        return positions[init]
+
+    def _hand_over(self, X, medoids, labels, order, n_samples, params):
+        """Set the attributes that prediction needs, and the labels."""
+        self._params = params
+        self.medoid_indices_ = medoids
+        if isinstance(self.metric, str) and self.metric == "precomputed":
+            self.cluster_centers_ = None
+        elif hasattr(X, "shape"):
+            self.cluster_centers_ = X[medoids]
+        else:
+            self.cluster_centers_ = [X[i] for i in medoids]
+        self.labels_ = np.empty(n_samples, dtype=np.intc)
+        self.labels_[order] = labels
+        if len(order) < n_samples:
+            rest = np.setdiff1d(np.arange(n_samples), order)
+            part = X[rest] if hasattr(X, "shape") else [X[i] for i in rest]
+            self.labels_[rest] = self._to_medoids(part).argmin(axis=1)
+
+    def _warn(self, search, converged):
+        if not converged:
+            warnings.warn(
+                f"The swaps did not end within max_iter={self.max_iter} iterations.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if search.n_truncated:
+            warnings.warn(
+                f"In {search.n_truncated} searches more than "
+                f"max_exact={self.max_exact} candidates were practically equal, and "
+                "only the best of them by estimate were computed. Raise max_exact or "
+                "tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        n_found = len(np.unique(self.labels_))
+        if n_found < self.n_clusters:
+            warnings.warn(
+                f"Only {n_found} of {self.n_clusters} clusters have members: there are "
+                "fewer distinct samples than clusters.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def transform(self, X):
+        """Compute the distance of each sample to each medoid.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or sequence
+            New samples. If `metric` is "precomputed", their distances to all the
+            samples of `fit`.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+            The distances.
+        """
+        check_is_fitted(self)
+        return self._to_medoids(self._check_X(X, reset=False))
+
+    def predict(self, X):
+        """Return the nearest medoid of each sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or sequence
+            New samples; see `transform`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Number of the cluster.
+        """
+        return self.transform(X).argmin(axis=1).astype(np.intc)
+
+    def score(self, X, y=None, sample_weight=None):
+        """Return the negative sum of the distances to the nearest medoid.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or sequence
+            New samples; see `transform`.
+        y : Ignored
+            Present for API consistency.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts.
+
+        Returns
+        -------
+        score : float
+            Greater is better.
+        """
+        nearest = self.transform(X).min(axis=1)
+        if sample_weight is not None:
+            nearest = nearest * _check_sample_weight(sample_weight, nearest)
+        return -float(nearest.sum())
+
+    def _to_medoids(self, X):
+        if callable(self.metric):
+            return np.array(
+                [
+                    [
+                        self.metric(x, medoid, **self._params)
+                        for medoid in self.cluster_centers_
+                    ]
+                    for x in X
+                ],
+                dtype=np.float64,
+            ).reshape(-1, self.n_clusters)
+        if self.metric == "precomputed":
+            return np.ascontiguousarray(X[:, self.medoid_indices_])
+        return distances_between(X, self.cluster_centers_, self.metric, self._params)
+
+    def _check_X(self, X, *, reset):
+        """Validate samples as the metric wants them."""
+        if callable(self.metric):
+            return self._check_objects(X, reset=reset)
+        if self.metric == "precomputed":
+            X = validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+            )
+            if reset and X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    f"Precomputed distances must be a square matrix, got {X.shape}."
+                )
+            return X
+        dtype = "numeric"
+        if self.metric in FAST_METRICS:
+            dtype = [np.float64, np.float32]
+            if _is_exact_in_float32(X):
+                dtype = np.float32
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=dtype,
+            order="C",
+            ensure_all_finite=self.metric != "nan_euclidean",
+        )
+
+    def _check_objects(self, X, *, reset):
+        if hasattr(X, "iloc"):
+            X = X.to_numpy()
+        if sparse.issparse(X):
+            X = X.tocsr()
+        if not hasattr(X, "shape"):
+            if not hasattr(X, "__len__"):
+                raise TypeError(f"Expected a sequence of objects, got {type(X)}.")
+            if len(X) == 0:
+                raise ValueError("Found 0 objects; at least 1 is needed.")
+            return X
+        if X.ndim == 2 and X.dtype.kind in "biuf":
+            return validate_data(
+                self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False
+            )
+        return X
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "n_distance_evaluations_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.sparse = self.metric != "precomputed"
+        tags.input_tags.allow_nan = self.metric == "nan_euclidean"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self):
+        return self.n_clusters
+
+
+def _is_exact_in_float32(X):
+    """Whether the values are small integers or half floats, which float32 holds."""
+    dtype = getattr(X, "dtype", None)
+    return isinstance(dtype, np.dtype) and (
+        (dtype.kind in "iu" and dtype.itemsize <= 2) or dtype == np.float16
+    )

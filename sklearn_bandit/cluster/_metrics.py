@@ -1,0 +1,338 @@
+"""Where distances come from: one small interface, one class for each kind of metric.
+
+The searches ask for distances in two shapes only, by *position* in a fixed random order
+of the samples: tiles (many arms, a block of references; float32, times `scale`) and
+rows (one arm, all samples; exact). Each class counts the distances that it computed.
+
+A distance runs from a sample to a medoid: ``metric(sample, medoid)``, and entry
+``[sample, medoid]`` of a precomputed matrix, so that metrics need not be symmetric.
+"""
+
+from abc import ABC, abstractmethod
+from contextlib import nullcontext
+from functools import cache
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import euclidean_distances
+from threadpoolctl import ThreadpoolController
+
+from ._distances import ARM_TILE, KINDS, fill_rows, fill_tiles, prepare_rows
+
+# Metrics with kernels of our own, by scikit-learn's names.
+FAST_METRICS = {
+    "euclidean": "euclidean",
+    "l2": "euclidean",
+    "sqeuclidean": "sqeuclidean",
+    "cosine": "cosine",
+    "manhattan": "manhattan",
+    "l1": "manhattan",
+    "cityblock": "manhattan",
+}
+
+# Multiply-adds between two chances for a signal to be seen: 0.1-0.3 s on two cores.
+WORK_PER_CALL = 5e9
+
+# Numbers in X below which one thread computes the distances.
+SERIAL_SIZE = 2**14
+
+# Distances of one call of scikit-learn's metrics: 32 MB.
+CHUNK_DISTANCES = 2**22
+
+# Rows from which the centre and the scale are estimated; neither needs to be exact.
+N_SCALE = 4096
+
+
+class Distances(ABC):
+    """Distances between samples, by position in a fixed order.
+
+    Parameters
+    ----------
+    order : ndarray of shape (n,)
+        The sample at each position.
+    dtype : dtype
+        Of the rows.
+
+    Attributes
+    ----------
+    n : int
+        Number of positions.
+    scale : float
+        What the distances of tiles are multiplied with, so that they are about one:
+        a power of two.
+    n_evaluations : int
+        Distances computed so far.
+    """
+
+    def __init__(self, order, dtype):
+        self.order = np.ascontiguousarray(order, dtype=np.intp)
+        self.n = len(self.order)
+        self.dtype = np.dtype(dtype)
+        self.scale = 1.0
+        self.n_evaluations = 0
+
+    def threads(self):
+        """Context to compute in: limits thread pools that would get in the way."""
+        return nullcontext()
+
+    @abstractmethod
+    def tiles(self, arms, start, stop):
+        """Distances of `arms` to the references at positions ``start:stop``.
+
+        Returns
+        -------
+        ndarray of shape (ceil(len(arms) / ARM_TILE), stop - start, ARM_TILE)
+            float32, times `scale`.
+        """
+
+    @abstractmethod
+    def rows(self, arms):
+        """Distances of `arms` to all positions: an array of shape (len(arms), n)."""
+
+
+class DenseDistances(Distances):
+    """Euclidean, squared Euclidean, cosine and l1 distances of dense rows."""
+
+    def __init__(self, X, metric, order, n_threads):
+        super().__init__(order, X.dtype)
+        kind = FAST_METRICS[metric]
+        self._kind = KINDS[kind]
+        # Waking a second thread takes longer than the whole of a small fit.
+        self._n_threads = n_threads if X.size >= SERIAL_SIZE else 1
+        centre, scale = _centre_and_scale(X, self.order, kind)
+        arguments = (self.order, centre, scale, kind == "cosine")
+        self._tiles = prepare_rows(X, *arguments, np.float32, self._n_threads)
+        self._rows = self._tiles
+        if X.dtype != np.float32:
+            self._rows = prepare_rows(X, *arguments, X.dtype, self._n_threads)
+        self.scale = {"sqeuclidean": scale**2, "cosine": 1.0}.get(kind, scale)
+        # l1 takes about five times as long as a multiply-add in BLAS.
+        cost = X.shape[1] * (5 if kind == "manhattan" else 1)
+        self._per_call = max(int(WORK_PER_CALL / cost), 1)
+
+    def threads(self):
+        return _thread_pools().limit(limits=1, user_api="blas")
+
+    def tiles(self, arms, start, stop):
+        arms = np.ascontiguousarray(arms, dtype=np.intp)
+        out = np.empty((-(-len(arms) // ARM_TILE), stop - start, ARM_TILE), np.float32)
+        step = max(self._per_call // ((stop - start) * ARM_TILE), 1)
+        for first in range(0, len(out), step):
+            fill_tiles(
+                *self._tiles,
+                self._kind,
+                arms[first * ARM_TILE : (first + step) * ARM_TILE],
+                start,
+                stop,
+                out[first : first + step],
+                self._n_threads,
+            )
+        self.n_evaluations += len(arms) * (stop - start)
+        return out
+
+    def rows(self, arms):
+        arms = np.ascontiguousarray(arms, dtype=np.intp)
+        out = np.empty((len(arms), self.n), self.dtype)
+        step = max(self._per_call // self.n, 1)
+        for first in range(0, len(arms), step):
+            part = slice(first, first + step)
+            fill_rows(*self._rows, self._kind, arms[part], out[part], self._n_threads)
+        if self.scale != 1.0:
+            out *= 1.0 / self.scale
+        self.n_evaluations += out.size
+        return out
+
+
+class BlockDistances(Distances):
+    """Base of the metrics that are computed by calls from Python.
+
+    A subclass computes ``_block(samples, medoids)``, the matrix of the distances from
+    some samples to others, given by their numbers.
+    """
+
+    def __init__(self, order, dtype):
+        super().__init__(order, dtype)
+        self._scaled = False
+
+    @abstractmethod
+    def _block(self, samples, medoids): ...
+
+    def _checked_block(self, samples, medoids):
+        block = self._block(samples, medoids)
+        if not np.isfinite(block).all():
+            what = "NaN" if np.isnan(block).any() else "infinite values"
+            raise ValueError(f"The distances contain {what}.")
+        return block
+
+    def tiles(self, arms, start, stop):
+        out = np.zeros((-(-len(arms) // ARM_TILE), stop - start, ARM_TILE), np.float32)
+        samples = self.order[start:stop]
+        for t in range(len(out)):
+            medoids = self.order[arms[t * ARM_TILE : (t + 1) * ARM_TILE]]
+            block = self._checked_block(samples, medoids)
+            if not self._scaled:
+                typical = np.sqrt(np.mean(np.square(block, dtype=np.float64)))
+                self.scale = _power_of_two(typical)
+                self._scaled = True
+            # Sums of fourth powers must not overflow float32.
+            out[t, :, : len(medoids)] = np.clip(block * self.scale, -1e9, 1e9)
+        return out
+
+    def rows(self, arms):
+        out = np.empty((len(arms), self.n), self.dtype)
+        step = max(CHUNK_DISTANCES // max(len(arms), 1), 1)
+        for first in range(0, self.n, step):
+            samples = self.order[first : first + step]
+            block = self._checked_block(samples, self.order[arms])
+            out[:, first : first + step] = block.T
+        return out
+
+
+class PairwiseDistances(BlockDistances):
+    """Any metric of scikit-learn's, dense or sparse, in chunks."""
+
+    def __init__(self, X, metric, params, order, n_jobs):
+        dtype = X.dtype if X.dtype == np.float32 else np.float64
+        super().__init__(order, dtype)
+        self._X = X
+        self._metric = metric
+        self._params = params
+        self._n_jobs = n_jobs
+
+    def _block(self, samples, medoids):
+        self.n_evaluations += len(samples) * len(medoids)
+        X, Y = self._X[samples], self._X[medoids]
+        block = distances_between(X, Y, self._metric, self._params, self._n_jobs)
+        if self._metric in FAST_METRICS:
+            # Cancellation leaves a trace of the norm.
+            block[samples[:, None] == medoids] = 0.0
+        return block
+
+
+class PrecomputedDistances(BlockDistances):
+    """Entries of a matrix, memory-mapped or not; what is not asked for is not read."""
+
+    def __init__(self, X, order):
+        super().__init__(order, X.dtype)
+        self._X = X
+
+    def _block(self, samples, medoids):
+        self.n_evaluations += len(samples) * len(medoids)
+        return self._X[samples[:, None], medoids]
+
+
+class CallableDistances(BlockDistances):
+    """A function of two objects, called once for each pair as long as memory allows.
+
+    Parameters
+    ----------
+    X : sequence
+        Any objects.
+    metric : callable
+        ``metric(sample, medoid, **params)``.
+    memory : int
+        Bytes for the table of pairs. Too little for all pairs means no table: then a
+        pair is evaluated again when it is asked for again.
+    """
+
+    def __init__(self, X, metric, params, order, memory):
+        super().__init__(order, np.float64)
+        self._X = X
+        self._metric = metric
+        self._params = params
+        self._table = None
+        n_objects = len(X) if not sparse.issparse(X) else X.shape[0]
+        if 9 * n_objects**2 <= memory:
+            # Neither array takes memory before it is written to.
+            self._table = np.empty((n_objects, n_objects))
+            self._known = np.zeros((n_objects, n_objects), dtype=bool)
+
+    def _block(self, samples, medoids):
+        if self._table is None:
+            return self._evaluate(
+                np.repeat(samples, len(medoids)), np.tile(medoids, len(samples))
+            ).reshape(len(samples), len(medoids))
+        grid = np.ix_(samples, medoids)
+        i, j = np.nonzero(~self._known[grid])
+        i, j = samples[i], medoids[j]
+        self._table[i, j] = self._evaluate(i, j)
+        self._known[i, j] = True
+        return self._table[grid]
+
+    def _evaluate(self, samples, medoids):
+        X, metric, params = self._X, self._metric, self._params
+        values = np.empty(len(samples))
+        for p, (i, j) in enumerate(
+            zip(samples.tolist(), medoids.tolist(), strict=True)
+        ):
+            values[p] = metric(X[i], X[j], **params)
+            self.n_evaluations += 1
+        return values
+
+
+def make_distances(X, metric, params, order, cache_size, n_threads, n_jobs):
+    """Return the `Distances` for a metric.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or sequence of objects
+        The samples, already validated; the matrix if `metric` is "precomputed".
+    metric : str or callable
+        A name that scikit-learn knows, "precomputed", or a function of two objects.
+    params : dict
+        Further arguments of the metric, complete (see `fix_params`).
+    order : ndarray
+        The samples to use, in the order of their positions.
+    cache_size : int
+        Bytes for the table of a callable's values.
+    n_threads, n_jobs : int
+        Threads of our kernels, jobs of scikit-learn's metrics.
+    """
+    if callable(metric):
+        return CallableDistances(X, metric, params, order, cache_size)
+    if metric == "precomputed":
+        return PrecomputedDistances(X, order)
+    if metric in FAST_METRICS and not sparse.issparse(X) and not params:
+        return DenseDistances(X, metric, order, n_threads)
+    return PairwiseDistances(X, metric, params, order, n_jobs)
+
+
+def distances_between(X, Y, metric, params, n_jobs=None):
+    """Distances of the rows of two arrays, by scikit-learn."""
+    if metric == "sqeuclidean" and sparse.issparse(X):
+        return euclidean_distances(X, Y, squared=True)
+    return pairwise_distances(X, Y, metric=metric, n_jobs=n_jobs, **params)
+
+
+def fix_params(X, metric, params):
+    """Complete the parameters that scikit-learn would estimate from each chunk anew."""
+    params = dict(params or {})
+    if metric == "seuclidean" and "V" not in params:
+        params["V"] = np.var(X, axis=0, ddof=1)
+    if metric == "mahalanobis" and not {"V", "VI"} & set(params):
+        params["VI"] = np.linalg.inv(np.cov(X.T)).T
+    return params
+
+
+def _centre_and_scale(X, order, kind):
+    """Return a point amid the data, and a factor that makes distances about one."""
+    sample = X[order[:N_SCALE]].astype(np.float64)
+    centre = np.zeros(X.shape[1])
+    if kind == "cosine":
+        return centre, _power_of_two(np.abs(sample).max(initial=0.0))
+    middle = sample.mean(axis=0)
+    sample -= middle
+    if kind == "manhattan":
+        return centre, _power_of_two(np.abs(sample).sum(axis=1).mean())
+    return middle, _power_of_two(np.sqrt(np.square(sample).sum(axis=1).mean()))
+
+
+def _power_of_two(size):
+    """Return the power of two that brings a positive number into [1/2, 1)."""
+    return float(np.ldexp(1.0, -int(np.frexp(size)[1]))) if size > 0 else 1.0
+
+
+@cache
+def _thread_pools():
+    return ThreadpoolController()

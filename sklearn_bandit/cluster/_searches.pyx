@@ -1,0 +1,472 @@
+"""The passes of BUILD and SWAP: sampled moments of all arms, exact sums of a few.
+
+An arm is a candidate x (BUILD) or a swap of x for the medoid l (SWAP); its reward on
+the reference j is j's distance to the nearest medoid afterwards,
+
+- BUILD: ``a = min(d(x, j), d1_j)``
+- SWAP: ``a`` for a reference of another cluster than l, ``b = min(d(x, j), d2_j)`` for
+  one of l's,
+
+with d1 and d2 the distances to the nearest and second nearest medoid now. All rewards
+are taken relative to those of a base arm on the same reference, ``g_j``, and times the
+reference's weight. One distance serves the k swaps of a candidate [1]_: with the sums
+
+    S = sum (a - g),                    V_l = sum_{j in l} (b - g) - (a - g),
+
+those of the swap (x, l) are S + V_l, and the second and fourth powers go the same way.
+
+References
+----------
+.. [1] E. Schubert and P. J. Rousseeuw, "Faster k-medoids clustering: improving the PAM,
+   CLARA, and CLARANS algorithms", SISAP (2019).
+"""
+
+import numpy as np
+
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.math cimport INFINITY, sqrt
+from libc.string cimport memset
+
+from sklearn_bandit._openmp cimport thread_num
+from sklearn_bandit._simd cimport simd_void
+from sklearn_bandit.bandit._radii cimport effective_size, finite_population
+
+from ._restrict cimport restrict_const_float, restrict_float
+
+cdef enum:
+    TILE = 512              # ARM_TILE of _distances.pyx
+    # float32 sums are added to the double ones after this many references.
+    FLUSH = 512
+    # The float32 sums of one thread stay within this many bytes, a quarter of a 512 KB
+    # L2: with many clusters a tile is worked through in narrower strips.
+    SCRATCH_BYTES = 131072
+
+
+def accumulate(
+    const float[:, :, ::1] tiles,
+    const float[::1] weights,
+    const float[::1] nearest,
+    const float[::1] second,
+    const int[::1] labels,
+    const float[::1] base,
+    int n_clusters,
+    bint moments,
+    double[:, :, ::1] sums,
+    int n_threads,
+):
+    """Add a block of references to the sums of the arms.
+
+    Parameters
+    ----------
+    tiles : ndarray of shape (n_tiles, n_references, ARM_TILE)
+        Distances.
+    weights, nearest, second, labels, base : ndarray of shape (n_references,)
+        Weight, d1, d2, cluster and base reward of each reference.
+    n_clusters : int
+        Number of medoids for SWAP, 0 for BUILD (`second` and `labels` are not read).
+    moments : bool
+        Second and fourth powers too.
+    sums : ndarray of shape (n_tiles, n_planes, ARM_TILE)
+        Added to. The planes are S, and V_l for each l; with `moments` each is a group
+        of three: first, second and fourth power.
+    n_threads : int
+        OpenMP threads.
+    """
+    cdef Py_ssize_t n_tiles = tiles.shape[0], t
+    cdef int n_planes = sums.shape[1], strip = TILE
+    cdef float[:, ::1] scratch
+
+    while strip > 16 and strip * n_planes * 4 > SCRATCH_BYTES:
+        strip //= 2
+    scratch = np.empty((n_threads, n_planes * strip), dtype=np.float32)
+    if tiles.shape[1] == 0:
+        return
+    for t in prange(n_tiles, nogil=True, schedule="dynamic", num_threads=n_threads):
+        _accumulate_tile(
+            &tiles[t, 0, 0], tiles.shape[1], weights, nearest, second, labels, base,
+            n_clusters, moments, n_planes, strip, &scratch[thread_num(), 0],
+            &sums[t, 0, 0],
+        )
+
+
+cdef void _accumulate_tile(
+    const float* tile,
+    Py_ssize_t m,
+    const float[::1] weights,
+    const float[::1] nearest,
+    const float[::1] second,
+    const int[::1] labels,
+    const float[::1] base,
+    int n_clusters,
+    bint moments,
+    int n_planes,
+    int strip,
+    float* scratch,
+    double* sums,
+) noexcept nogil:
+    cdef Py_ssize_t first, start, j, i, p, s
+    cdef int group = 3 if moments else 1
+    cdef const float* row
+    cdef float* own
+
+    for s in range(TILE // strip):
+        first = s * strip
+        start = 0
+        while start < m:
+            memset(scratch, 0, n_planes * strip * sizeof(float))
+            for j in range(start, min(start + FLUSH, m)):
+                row = tile + j * TILE + first
+                if n_clusters == 0:
+                    if moments:
+                        _build_moments(
+                            row, strip, weights[j], nearest[j], base[j],
+                            scratch, scratch + strip, scratch + 2 * strip,
+                        )
+                    else:
+                        _build_sums(
+                            row, strip, weights[j], nearest[j], base[j], scratch
+                        )
+                    continue
+                own = scratch + (1 + labels[j]) * group * strip
+                if moments:
+                    _swap_moments(
+                        row, strip, weights[j], nearest[j], second[j], base[j],
+                        scratch, scratch + strip, scratch + 2 * strip,
+                        own, own + strip, own + 2 * strip,
+                    )
+                else:
+                    _swap_sums(
+                        row, strip, weights[j], nearest[j], second[j], base[j],
+                        scratch, own,
+                    )
+            for p in range(n_planes):
+                for i in range(strip):
+                    sums[p * TILE + first + i] += scratch[p * strip + i]
+            start += FLUSH
+
+
+cdef simd_void _build_sums(
+    restrict_const_float d, int n, float weight, float d1, float base, restrict_float s
+) noexcept nogil:
+    cdef int i
+    for i in range(n):
+        s[i] += weight * ((d[i] if d[i] < d1 else d1) - base)
+
+
+cdef simd_void _build_moments(
+    restrict_const_float d,
+    int n,
+    float weight,
+    float d1,
+    float base,
+    restrict_float s_1,
+    restrict_float s_2,
+    restrict_float s_4,
+) noexcept nogil:
+    cdef int i
+    cdef float a, a_2
+    for i in range(n):
+        a = weight * ((d[i] if d[i] < d1 else d1) - base)
+        a_2 = a * a
+        s_1[i] += a
+        s_2[i] += a_2
+        s_4[i] += a_2 * a_2
+
+
+cdef simd_void _swap_sums(
+    restrict_const_float d,
+    int n,
+    float weight,
+    float d1,
+    float d2,
+    float base,
+    restrict_float s,
+    restrict_float v,
+) noexcept nogil:
+    cdef int i
+    cdef float a, b
+    for i in range(n):
+        a = d[i] if d[i] < d1 else d1
+        b = d[i] if d[i] < d2 else d2
+        s[i] += weight * (a - base)
+        v[i] += weight * (b - a)
+
+
+cdef simd_void _swap_moments(
+    restrict_const_float d,
+    int n,
+    float weight,
+    float d1,
+    float d2,
+    float base,
+    restrict_float s_1,
+    restrict_float s_2,
+    restrict_float s_4,
+    restrict_float v_1,
+    restrict_float v_2,
+    restrict_float v_4,
+) noexcept nogil:
+    cdef int i
+    cdef float a, b, a_2, b_2
+    for i in range(n):
+        a = weight * ((d[i] if d[i] < d1 else d1) - base)
+        b = weight * ((d[i] if d[i] < d2 else d2) - base)
+        a_2 = a * a
+        b_2 = b * b
+        s_1[i] += a
+        s_2[i] += a_2
+        s_4[i] += a_2 * a_2
+        v_1[i] += b - a
+        v_2[i] += b_2 - a_2
+        v_4[i] += b_2 * b_2 - a_2 * a_2
+
+
+def reduce_means(
+    const double[:, :, ::1] sums, double scale, double[::1] means, int[::1] removed
+):
+    """The best swap of each candidate by its mean, from the sums of `accumulate`.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_tiles, 1 + n_clusters, ARM_TILE)
+        Sums without moments.
+    scale : float
+        The sums are multiplied by it.
+    means : ndarray of shape (n_arms,)
+        Written: the least over the medoids to remove.
+    removed : ndarray of shape (n_arms,)
+        Written: which medoid that is; 0 for BUILD.
+    """
+    cdef Py_ssize_t x, t, i, l, n_planes = sums.shape[1]
+    cdef double value
+
+    for x in range(means.shape[0]):
+        t = x // TILE
+        i = x % TILE
+        means[x] = sums[t, 0, i] * scale
+        removed[x] = 0
+        if n_planes > 1:
+            means[x] = INFINITY
+            for l in range(n_planes - 1):
+                value = (sums[t, 0, i] + sums[t, 1 + l, i]) * scale
+                if value < means[x]:
+                    means[x] = value
+                    removed[x] = l
+
+
+def reduce_bounds(
+    const double[:, :, ::1] known,
+    double n_known,
+    const double[:, :, ::1] sums,
+    double n_used,
+    double n_total,
+    const double[::1] quantiles,
+    double[::1] means,
+    double[::1] lower,
+    int[::1] removed,
+):
+    """Mean and lower confidence bound of each candidate's swaps; the least of each.
+
+    Of the n_total references, n_known are summed in `known`, whatever depended on them;
+    `n_used` more are a random sample of the others. The mean is then
+    ``(n_known / n_total) mean(known) + (1 - n_known / n_total) mean(sample)``, and only
+    its second part is uncertain.
+
+    Parameters
+    ----------
+    known : ndarray of shape (n_tiles, 1 + n_clusters, ARM_TILE)
+        Sums over the known references.
+    n_known : float
+        How many they are.
+    sums : ndarray of shape (n_tiles, 3 (1 + n_clusters), ARM_TILE)
+        Sums with moments over the sample.
+    n_used, n_total : float
+        Size of the sample, and number of all references.
+    quantiles : ndarray
+        ``quantiles[e]`` is the Student-t quantile for the effective size e; the last
+        one serves all larger sizes.
+    means, lower, removed : ndarray of shape (n_arms,)
+        Written: the least mean and the least lower bound over the medoids to remove,
+        and the medoid of the least mean.
+    """
+    cdef Py_ssize_t x, t, i, l, e, n_groups = known.shape[1]
+    cdef Py_ssize_t largest = quantiles.shape[0] - 1
+    cdef double total_1, total_2, total_4, mean, variance, size, radius, value
+    cdef double rest = n_total - n_known
+    cdef double factor = rest / n_total * finite_population(n_used, rest)
+
+    if n_used < 1.0:
+        factor = 0.0 if rest < 1.0 else INFINITY
+    for x in range(means.shape[0]):
+        t = x // TILE
+        i = x % TILE
+        means[x] = INFINITY
+        lower[x] = INFINITY
+        removed[x] = 0
+        for l in range(max(n_groups - 1, 1)):
+            value = known[t, 0, i]
+            total_1 = sums[t, 0, i]
+            total_2 = sums[t, 1, i]
+            total_4 = sums[t, 2, i]
+            if n_groups > 1:
+                value += known[t, 1 + l, i]
+                total_1 += sums[t, 3 + 3 * l, i]
+                total_2 += sums[t, 4 + 3 * l, i]
+                total_4 += sums[t, 5 + 3 * l, i]
+            mean = total_1 / max(n_used, 1.0)
+            variance = total_2 / max(n_used, 1.0) - mean * mean
+            value = value / n_total + rest / n_total * mean
+            radius = 0.0
+            if factor > 0.0 and total_2 > 0.0:
+                size = min(effective_size(total_2, total_4), n_used)
+                e = <Py_ssize_t> size if size < largest else largest
+                radius = quantiles[max(e, 0)] * factor
+                if variance > 0.0:
+                    radius = radius * sqrt(variance / max(n_used - 1.0, 1.0))
+                elif radius < INFINITY:
+                    radius = 0.0
+            if value < means[x]:
+                means[x] = value
+                removed[x] = l
+            if value - radius < lower[x]:
+                lower[x] = value - radius
+
+
+def exact_build(
+    const floating[:, ::1] rows,
+    const double[::1] weights,
+    const floating[::1] nearest,
+    double[:] losses,
+    int n_threads,
+):
+    """Loss after adding each arm: the sum of weight times ``min(d, d1)``.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_arms, n_samples)
+        Distances of each arm to all samples.
+    weights, nearest : ndarray of shape (n_samples,)
+        Weight and distance to the nearest medoid of each sample.
+    losses : ndarray of shape (n_arms,)
+        Written.
+    n_threads : int
+        OpenMP threads.
+    """
+    cdef Py_ssize_t x
+    for x in prange(
+        rows.shape[0], nogil=True, schedule="static", num_threads=n_threads
+    ):
+        losses[x] = _build_loss(&rows[x, 0], weights, nearest)
+
+
+cdef double _build_loss(
+    const floating* row, const double[::1] weights, const floating[::1] nearest
+) noexcept nogil:
+    cdef Py_ssize_t j
+    cdef double total = 0.0
+    for j in range(weights.shape[0]):
+        total += weights[j] * (row[j] if row[j] < nearest[j] else nearest[j])
+    return total
+
+
+def exact_swap(
+    const floating[:, ::1] rows,
+    const double[::1] weights,
+    const floating[::1] nearest,
+    const floating[::1] second,
+    const int[::1] labels,
+    double[:, ::1] changes,
+    int n_threads,
+):
+    """Change of the loss by each swap of each arm.
+
+    Parameters
+    ----------
+    rows, weights, nearest, n_threads
+        As in `exact_build`.
+    second, labels : ndarray of shape (n_samples,)
+        Distance to the second nearest medoid, which must be finite, and the nearest
+        medoid.
+    changes : ndarray of shape (n_arms, n_clusters)
+        Written: the loss after replacing the medoid less the loss before.
+    """
+    cdef Py_ssize_t x, j
+    cdef double[::1] removals = np.zeros(changes.shape[1])
+
+    for j in range(weights.shape[0]):
+        removals[labels[j]] += weights[j] * (<double> second[j] - nearest[j])
+    for x in prange(
+        rows.shape[0], nogil=True, schedule="static", num_threads=n_threads
+    ):
+        _swap_changes(
+            &rows[x, 0], weights, nearest, second, labels, removals, &changes[x, 0]
+        )
+
+
+cdef void _swap_changes(
+    const floating* row,
+    const double[::1] weights,
+    const floating[::1] nearest,
+    const floating[::1] second,
+    const int[::1] labels,
+    const double[::1] removals,
+    double* changes,
+) noexcept nogil:
+    cdef Py_ssize_t j, l, n_clusters = removals.shape[0]
+    cdef double shared = 0.0
+    cdef floating d
+
+    for l in range(n_clusters):
+        changes[l] = removals[l]
+    for j in range(weights.shape[0]):
+        d = row[j]
+        # Mostly false, the more clusters the more so.
+        if d < second[j]:
+            if d < nearest[j]:
+                shared += weights[j] * (<double> d - nearest[j])
+                changes[labels[j]] += weights[j] * (<double> nearest[j] - second[j])
+            else:
+                changes[labels[j]] += weights[j] * (<double> d - second[j])
+    for l in range(n_clusters):
+        changes[l] += shared
+
+
+def nearest_two(
+    const floating[:, ::1] rows,
+    floating[::1] nearest,
+    floating[::1] second,
+    int[::1] labels,
+    int n_threads,
+):
+    """Nearest and second nearest medoid of each sample; the first of equals is nearest.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_medoids, n_samples)
+        Distances of each medoid to all samples.
+    nearest, second, labels : ndarray of shape (n_samples,)
+        Written; `second` is infinite with one medoid.
+    n_threads : int
+        OpenMP threads.
+    """
+    cdef Py_ssize_t j, l
+    cdef floating d, d1, d2
+    cdef int label
+    for j in prange(
+        rows.shape[1], nogil=True, schedule="static", num_threads=n_threads
+    ):
+        d1 = INFINITY
+        d2 = INFINITY
+        label = 0
+        for l in range(rows.shape[0]):
+            d = rows[l, j]
+            if d < d1:
+                d2 = d1
+                d1 = d
+                label = l
+            elif d < d2:
+                d2 = d
+        nearest[j] = d1
+        second[j] = d2
+        labels[j] = label

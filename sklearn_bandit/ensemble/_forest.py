@@ -1,0 +1,387 @@
+"""Fitting a forest: pack the data once, grow the trees in threads.
+
+Prediction, importances and out-of-bag scores are those of scikit-learn's forests.
+"""
+
+import warnings
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.sparse import issparse
+from sklearn.base import is_classifier
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import check_random_state, compute_sample_weight, gen_even_slices
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.parallel import Parallel, delayed
+
+from sklearn_bandit._compat import (
+    DRAWS_BY_WEIGHT,
+    MAX_INT,
+    _fit_context,
+    bootstrap_indices,
+    bootstrap_size,
+    check_is_fitted,
+    validate_data,
+)
+from sklearn_bandit.tree._growth import root_cost
+from sklearn_bandit.tree._problem import Problem, as_counts
+from sklearn_bandit.tree._validation import (
+    check_regression_targets,
+    check_weights,
+    encode_classes,
+    pack_samples,
+    unchanged_on_error,
+)
+
+# Fewer rows than this are not worth a thread of their own in prediction.
+MIN_ROWS_PER_THREAD = 1000
+
+# What a forest passes on to its trees. The budget is its own: it pays for each tree.
+TREE_PARAMETERS = (
+    "criterion",
+    "max_depth",
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "max_features",
+    "max_leaf_nodes",
+    "min_impurity_decrease",
+    "random_state",
+    "ccp_alpha",
+    "monotonic_cst",
+    "solver",
+    "max_bins",
+    "delta",
+    "batch_size",
+    "tol",
+)
+
+
+class BanditForest:
+    """What the forests share: fitting."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Build a forest of trees from the training set (X, y).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples, NaN where a value is missing. They are compared as
+            ``float32``; a matrix of another type is not copied for that.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, not negative; None for equal weights.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        with unchanged_on_error(self):
+            return self._fit_forest(X, y, sample_weight)
+
+    def _fit_forest(self, X, y, sample_weight):
+        X, y = self._validate(X, y)
+        if sample_weight is not None:
+            sample_weight = check_weights(sample_weight, X)
+        if not self.bootstrap and self.max_samples is not None:
+            raise ValueError(
+                "`max_sample` cannot be set if `bootstrap=False`. "
+                "Either switch to `bootstrap=True` or set `max_sample=None`."
+            )
+        if not self.bootstrap and self.oob_score:
+            raise ValueError("Out of bag estimation only available if bootstrap=True")
+
+        self.n_outputs_ = y.shape[1]
+        codes, n_classes, weights = self._encode(y, sample_weight)
+        random_state = check_random_state(self.random_state)
+        X, codes, weights, features = self._choose_patch(X, codes, weights)
+        self._n_samples = X.shape[0]
+        self._sample_weight = weights
+        self._n_samples_bootstrap = None
+        if self.bootstrap:
+            self._n_samples_bootstrap = bootstrap_size(
+                self._n_samples, self.max_samples, weights
+            )
+        self._validate_estimator()
+
+        old = list(self.estimators_) if self._is_warm() else []
+        n_more = self.n_estimators - len(old)
+        if n_more < 0:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={len(old)} when warm_start==True"
+            )
+        if n_more == 0:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new "
+                "trees.",
+                stacklevel=3,
+            )
+        else:
+            packed = pack_samples(
+                self, X, self.max_bins, effective_n_jobs(self.n_jobs), 0
+            )
+            problem = Problem(
+                packed, codes, n_classes, self.criterion, features, self.n_features_in_
+            )
+            # The seeds that these trees would have without a warm start.
+            random_state.randint(MAX_INT, size=len(old))
+            trees = [
+                self._make_estimator(append=False, random_state=random_state)
+                for _ in range(n_more)
+            ]
+            spent = self.n_insertions_ if old else 0
+            new = self._grow_trees(trees, problem, spent)
+            self.estimators_ = old + new
+            self.n_insertions_ = spent + sum(tree.n_insertions_ for tree in new)
+
+        if self.oob_score and (n_more > 0 or not hasattr(self, "oob_score_")):
+            self._score_out_of_bag(X, codes)
+        if n_classes is not None and self.n_outputs_ == 1:
+            self.n_classes_ = self.n_classes_[0]
+            self.classes_ = self.classes_[0]
+        return self
+
+    def _is_warm(self):
+        return self.warm_start and hasattr(self, "estimators_")
+
+    def _validate(self, X, y):
+        """Check the training set; y becomes two-dimensional."""
+        if issparse(y):
+            raise ValueError("sparse multilabel-indicator for y is not supported.")
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            multi_output=True,
+            accept_sparse="csc",
+            dtype="numeric",
+            ensure_all_finite=False,
+        )
+        y = np.atleast_1d(y)
+        if y.ndim == 2 and y.shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected. Please "
+                "change the shape of y to (n_samples,), for example using ravel().",
+                DataConversionWarning,
+                stacklevel=4,
+            )
+        if y.ndim == 1:
+            y = y.reshape(-1, 1)
+        return X, y
+
+    def _encode(self, y, sample_weight):
+        """Encode classes and multiply the weights by those of the classes."""
+        if not is_classifier(self):
+            return check_regression_targets(y, self.criterion), None, sample_weight
+        weights = sample_weight
+        if self.class_weight is not None:
+            _, by_class = self._validate_y_class_weight(y, sample_weight)
+            if by_class is not None:
+                weights = by_class if weights is None else weights * by_class
+        self.classes_, codes = encode_classes(y)
+        self.n_classes_ = [len(labels) for labels in self.classes_]
+        return codes, np.array(self.n_classes_, dtype=np.intp), weights
+
+    def _choose_patch(self, X, codes, weights):
+        """Choose the samples and features of the whole forest: here, all of them."""
+        return X, codes, weights, None
+
+    def _grow_trees(self, trees, problem, spent):
+        """Grow trees in threads or, within a budget, one after the other."""
+        options = {
+            "bootstrap": self.bootstrap,
+            "n_draws": self._n_samples_bootstrap,
+            "weights": self._sample_weight,
+            "balance": getattr(self, "class_weight", None) == "balanced_subsample",
+            "verbose": self.verbose,
+            "n_trees": len(trees),
+        }
+        if self.max_insertions is None:
+            return Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads")(
+                delayed(grow_one)(tree, problem, i, **options)
+                for i, tree in enumerate(trees)
+            )
+        grown = []
+        budget = self.max_insertions - spent
+        for i, tree in enumerate(trees):
+            if grown and budget < root_cost(tree, problem):
+                break
+            grown.append(grow_one(tree, problem, i, budget=max(budget, 0), **options))
+            budget -= tree.n_insertions_
+        return grown
+
+    def _score_out_of_bag(self, X, codes):
+        """Set the out-of-bag score and predictions."""
+        codes = codes.astype(np.float64)
+        kind = type_of_target(codes)
+        if kind == "unknown" or (
+            is_classifier(self) and kind == "multiclass-multioutput"
+        ):
+            raise ValueError(
+                "The type of target cannot be used to compute OOB estimates. "
+                f"Got {kind} while only the following are supported: continuous, "
+                "continuous-multioutput, binary, multiclass, multilabel-indicator."
+            )
+        scoring = (
+            {"scoring_function": self.oob_score} if callable(self.oob_score) else {}
+        )
+        X = X.astype(np.float32, copy=False)
+        self._set_oob_score_and_attributes(X, codes, **scoring)
+
+    def _average(self, X, method):
+        """Average a method of the trees over the forest.
+
+        Threads share the rows, not the trees: each sums in the order of the trees, so
+        the result does not depend on how many there are, to the last digit.
+        """
+        check_is_fitted(self)
+        X = self._validate_X_predict(X)
+        n_slices = min(
+            effective_n_jobs(self.n_jobs), max(1, X.shape[0] // MIN_ROWS_PER_THREAD)
+        )
+        parts = Parallel(n_jobs=n_slices, verbose=self.verbose, require="sharedmem")(
+            delayed(average_trees)(self.estimators_, X[rows], method)
+            for rows in gen_even_slices(X.shape[0], n_slices)
+        )
+        if isinstance(parts[0], list):
+            return [np.concatenate(output) for output in zip(*parts, strict=True)]
+        return np.concatenate(parts)
+
+
+class ForestClassifierMixin:
+    """Prediction of classes."""
+
+    def predict_proba(self, X):
+        """Predict class probabilities: the mean over the trees.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or list of them
+            The probabilities; with several outputs, those of each.
+        """
+        return self._average(X, "predict_proba")
+
+
+class ForestRegressorMixin:
+    """Prediction of real values."""
+
+    def predict(self, X):
+        """Predict real values: the mean over the trees.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The predictions.
+        """
+        return self._average(X, "predict")
+
+
+def average_trees(trees, X, method):
+    """Average the predictions of trees for some samples.
+
+    Parameters
+    ----------
+    trees : list of estimators
+        The trees.
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The samples, as float32.
+    method : str
+        Name of the method that predicts.
+
+    Returns
+    -------
+    ndarray or list of ndarray
+        The mean of what the method returns.
+    """
+    total = None
+    for tree in trees:
+        part = getattr(tree, method)(X, check_input=False)
+        outputs = part if isinstance(part, list) else [part]
+        if total is None:
+            total = [output.astype(np.float64) for output in outputs]
+        else:
+            for output, more in zip(total, outputs, strict=True):
+                output += more
+    for output in total:
+        output /= len(trees)
+    return total if isinstance(part, list) else total[0]
+
+
+def grow_one(
+    tree,
+    problem,
+    index,
+    *,
+    bootstrap,
+    n_draws,
+    weights,
+    balance,
+    verbose,
+    n_trees,
+    budget=None,
+):
+    """Grow one tree of a forest on its bootstrap sample.
+
+    Parameters
+    ----------
+    tree : DecisionTreeClassifier or DecisionTreeRegressor
+        The estimator; its `random_state` is an integer.
+    problem : Problem
+        The packed training set.
+    index, n_trees : int
+        Number of the tree and of all trees, for messages.
+    bootstrap : bool
+        Whether to draw a bootstrap sample.
+    n_draws : int
+        Draws of a bootstrap sample.
+    weights : ndarray of shape (n_samples,) or None
+        Weights of samples and classes.
+    balance : bool
+        Whether to balance the classes of the bootstrap sample.
+    verbose : int
+        Above 1, say which tree is built.
+    budget : int or None
+        Insertions that the tree may make.
+
+    Returns
+    -------
+    DecisionTreeClassifier or DecisionTreeRegressor
+        The estimator, fitted.
+    """
+    if verbose > 1:
+        print(f"building tree {index + 1} of {n_trees}")
+    seed = tree.random_state
+    counts, by_row = None, weights
+    if bootstrap:
+        indices = bootstrap_indices(seed, problem.n_samples, n_draws, weights)
+        drawn = np.bincount(indices, minlength=problem.n_samples)
+        counts = drawn.astype(np.uint16)
+        by_row = None
+        if weights is not None and not DRAWS_BY_WEIGHT:
+            by_row = weights * drawn
+        if balance:
+            balanced = compute_sample_weight("balanced", problem.codes, indices=indices)
+            by_row = balanced * (drawn if by_row is None else by_row)
+    elif weights is not None:
+        counts = as_counts(weights)
+        by_row = weights if counts is None else None
+    classes = None
+    if problem.is_classification:
+        # As in scikit-learn, the trees of a forest predict the indices of classes.
+        classes = [np.arange(n, dtype=np.float64) for n in problem.n_classes]
+    tree._grow(problem, classes, seed, counts, by_row, budget)
+    return tree

@@ -1,0 +1,18 @@
+"""Which features matter to a forest, and how far the answer can be trusted.
+
+- ``_permutation``: :func:`oob_permutation_importance`, Breiman's measure: what a tree
+  loses on the samples it was not grown on when a feature is shuffled among them
+- ``_stability``: :func:`feature_selection_stability`, how alike the selections of
+  repeated runs are, with a confidence interval; :func:`select_largest` makes selections
+  of importances
+"""
+
+from ._permutation import oob_permutation_importance
+from ._stability import StabilityResult, feature_selection_stability, select_largest
+
+__all__ = [
+    "StabilityResult",
+    "feature_selection_stability",
+    "oob_permutation_importance",
+    "select_largest",
+]

@@ -1,0 +1,597 @@
+"""Quantile bins: find the edges on a sample, then assign every value to its bin.
+
+A feature with at most `max_bins` distinct values has one bin a value (it is *exact*).
+Any other is cut so that its bins hold about equally many of the sampled values, a value
+that alone fills a bin getting a bin of its own. The bin of x is the number of edges
+below x, and that of a missing value is `MISSING_BIN`.
+
+Assignment is a search among up to 254 sorted edges, made short by a table: the range of
+the edges is cut into `N_CELLS` cells of equal width, and the table gives the number of
+edges before each cell. What is left are the edges inside the cell of x, at most one if
+the values are spread evenly. A fixed number of halvings that suffices for the feature's
+fullest cell settles it without a branch. Cells are computed by the same (monotone)
+arithmetic for edges and for values, so rounding cannot put a value on the wrong side of
+an edge.
+
+Values that an exact feature's sample missed are collected on the way. If all its values
+still fit, the feature is assigned a second time; otherwise it is no longer exact.
+
+Bytes (uint8 and bool) need no sample: they are all counted, and their table has a cell
+for each value.
+"""
+
+import numpy as np
+
+from cython.parallel cimport prange
+from libc.float cimport FLT_MAX
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.string cimport memcpy, memset
+
+from sklearn_bandit._openmp cimport thread_num
+from sklearn_bandit._simd cimport simd_void
+
+from ._matrix cimport UINT8, Matrix, MatrixView, gather_column, load_column
+
+MISSING_BIN = 255
+MAX_BINS = 255
+
+cdef enum:
+    N_SLOTS = 256           # bins of a feature with the one for missing values
+    MISSING = 255
+    N_CELLS = 1024
+    EDGE_ROOM = 512         # the halvings may look 255 places beyond the last edge
+    # Rows whose values, bins and output lines stay in the first-level cache together.
+    BLOCK_ROWS = 256
+    # Features whose tables stay in the second-level cache (about 6 KB each) together.
+    GROUP = 32
+    # Rows of one task: tables are fetched once for so many rows.
+    TASK_ROWS = 4096
+    # Sampled rows are read for so many neighbouring columns at once: a cache line.
+    GATHER_COLUMNS = 16
+    # The sample is sorted by three digits of eleven bits.
+    DIGIT_BITS = 11
+    N_DIGITS = 3
+    RADIX = 2048
+
+
+cdef inline float _midpoint(float low, float high) noexcept nogil:
+    """An edge with low <= edge < high."""
+    cdef float middle = <float>((<double>low + <double>high) / 2.0)
+    return middle if low <= middle < high else low
+
+
+cdef Py_ssize_t _count_runs(
+    float* values, Py_ssize_t n, uint32_t* counts
+) noexcept nogil:
+    """Leave the distinct ones of sorted values, with their counts; return how many."""
+    cdef Py_ssize_t i, n_distinct = 0
+
+    for i in range(n):
+        if i > 0 and values[i] == values[n_distinct - 1]:
+            counts[n_distinct - 1] += 1
+        else:
+            values[n_distinct] = values[i]
+            counts[n_distinct] = 1
+            n_distinct += 1
+    return n_distinct
+
+
+cdef Py_ssize_t _sort(
+    float* values, Py_ssize_t n, uint32_t* keys, uint32_t* scratch
+) noexcept nogil:
+    """Sort values in place by radix, NaN left out; return how many are left."""
+    cdef uint32_t[N_DIGITS][RADIX] counts
+    cdef uint32_t bits, key, start, count
+    cdef uint32_t* swap
+    cdef Py_ssize_t i, n_kept = 0
+    cdef int digit, shift
+    cdef bint is_sorted
+
+    memset(counts, 0, sizeof(counts))
+    for i in range(n):
+        if values[i] != values[i]:
+            continue
+        memcpy(&bits, &values[i], sizeof(bits))
+        if bits == 0x80000000U:  # -0 is 0
+            bits = 0
+        # Make the order of the keys that of the values: negative ones are reversed.
+        key = ~bits if bits >> 31 else bits | 0x80000000U
+        keys[n_kept] = key
+        n_kept += 1
+        for digit in range(N_DIGITS):
+            counts[digit][(key >> (digit * DIGIT_BITS)) & (RADIX - 1)] += 1
+
+    for digit in range(N_DIGITS):
+        shift = digit * DIGIT_BITS
+        is_sorted = (
+            n_kept == 0 or counts[digit][(keys[0] >> shift) & (RADIX - 1)] == n_kept
+        )
+        if is_sorted:
+            continue
+        start = 0
+        for i in range(RADIX):
+            count = counts[digit][i]
+            counts[digit][i] = start
+            start += count
+        for i in range(n_kept):
+            key = (keys[i] >> shift) & (RADIX - 1)
+            scratch[counts[digit][key]] = keys[i]
+            counts[digit][key] += 1
+        swap = keys
+        keys = scratch
+        scratch = swap
+
+    for i in range(n_kept):
+        key = keys[i]
+        bits = key & 0x7FFFFFFFU if key >> 31 else ~key
+        memcpy(&values[i], &bits, sizeof(bits))
+    return n_kept
+
+
+cdef Py_ssize_t _cut(
+    const float* values, const uint32_t* counts, Py_ssize_t n, Py_ssize_t max_bins,
+    float* edges
+) noexcept nogil:
+    """Cut distinct values into bins of about equal counts; return how many edges."""
+    cdef Py_ssize_t i, n_edges = 0, bins_left = max_bins
+    cdef double n_left = 0.0, in_bin = 0.0
+
+    for i in range(n):
+        n_left += counts[i]
+    for i in range(n - 1):
+        in_bin += counts[i]
+        # Close the bin where its count is nearest to what is left for each bin, and
+        # after every value once there are bins enough for all values to come.
+        if bins_left > 1 and (
+            n - 1 - i < bins_left
+            or (in_bin + 0.5 * counts[i + 1]) * bins_left >= n_left
+        ):
+            edges[n_edges] = _midpoint(values[i], values[i + 1])
+            n_edges += 1
+            n_left -= in_bin
+            bins_left -= 1
+            in_bin = 0.0
+    return n_edges
+
+
+cdef simd_void _find_cells(
+    const float* values, Py_ssize_t n, float origin, float scale, int32_t* cells,
+    bint* any_missing
+) noexcept nogil:
+    """Cell of each value; that of a missing value is any."""
+    cdef Py_ssize_t i
+    cdef float cell
+    cdef int missing = 0
+
+    for i in range(n):
+        cell = (values[i] - origin) * scale
+        cell = cell if cell > 0.0 else 0.0
+        cell = cell if cell < N_CELLS - 1 else N_CELLS - 1
+        cells[i] = <int32_t>cell
+        missing |= values[i] != values[i]
+    any_missing[0] = missing
+
+
+cdef void _find_bins(
+    const float* values, const int32_t* cells, Py_ssize_t n, const uint8_t* table,
+    const float* edges, int n_halvings, uint8_t* bins
+) noexcept nogil:
+    """Number of edges below each value, from the number before its cell."""
+    cdef Py_ssize_t i, bin_, half
+
+    # One and two halvings, the rule for evenly spread values, without the inner loop.
+    if n_halvings == 0:
+        for i in range(n):
+            bins[i] = table[cells[i]]
+    elif n_halvings == 1:
+        for i in range(n):
+            bin_ = table[cells[i]]
+            bins[i] = <uint8_t>(bin_ + (values[i] > edges[bin_]))
+    elif n_halvings == 2:
+        for i in range(n):
+            bin_ = table[cells[i]]
+            bin_ += 2 * (values[i] > edges[bin_ + 1])
+            bins[i] = <uint8_t>(bin_ + (values[i] > edges[bin_]))
+    else:
+        for i in range(n):
+            bin_ = table[cells[i]]
+            half = 1 << (n_halvings - 1)
+            while half:
+                bin_ += half * (values[i] > edges[bin_ + half - 1])
+                half >>= 1
+            bins[i] = <uint8_t>bin_
+
+
+cdef void _count_bytes(
+    const Matrix* X, Py_ssize_t start, Py_ssize_t end, uint32_t* counts
+) noexcept nogil:
+    """Count the values of each column of some rows, in tiles as for the assignment."""
+    cdef Py_ssize_t group = 0, group_end, i, j
+    cdef const uint8_t* row
+
+    while group < X.n_columns:
+        group_end = min(group + GROUP, X.n_columns)
+        for i in range(start, end):
+            row = <const uint8_t*>X.data + i * X.row_stride
+            for j in range(group, group_end):
+                counts[j * N_SLOTS + row[j * X.column_stride]] += 1
+        group = group_end
+
+
+cdef void _look_up(
+    const Matrix* X, Py_ssize_t column, Py_ssize_t start, Py_ssize_t n,
+    const uint8_t* table, uint8_t* bins
+) noexcept nogil:
+    """Bins of consecutive bytes of a column."""
+    cdef const uint8_t* first = (
+        <const uint8_t*>X.data + start * X.row_stride + column * X.column_stride
+    )
+    cdef Py_ssize_t i
+
+    for i in range(n):
+        bins[i] = table[first[i * X.row_stride]]
+
+
+cdef class Binner:
+    """Bin edges of some features, and what was seen while assigning values to bins.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features.
+    max_bins : int
+        Bins a feature may have, from 2 to 255, missing values not counted.
+    n_threads : int
+        Threads that find edges and assign values.
+    """
+
+    cdef Py_ssize_t n_features
+    cdef Py_ssize_t max_bins
+    cdef int n_threads
+    cdef float[:, ::1] edges        # padded with infinity
+    cdef int32_t[::1] n_edges
+    cdef uint8_t[::1] is_exact      # one bin a value
+    cdef float[:, ::1] values       # exact features: the value of each bin, then NaN
+    cdef float[::1] origin          # where the first cell starts
+    cdef float[::1] scale           # cells per unit
+    cdef uint8_t[:, ::1] table      # number of edges before each cell
+    cdef uint8_t[::1] n_halvings    # that settle the fullest cell
+    # What each thread has seen:
+    cdef float[:, :, ::1] low       # smallest value in a bin (exact: of those missed)
+    cdef float[:, :, ::1] high
+    cdef uint8_t[:, ::1] any_missing
+    cdef float[:, :, ::1] missed    # values that the sample of an exact feature missed
+    cdef int32_t[:, ::1] n_missed   # one more than there is room for: too many
+
+    def __cinit__(self, Py_ssize_t n_features, Py_ssize_t max_bins, int n_threads):
+        if not 2 <= max_bins <= MAX_BINS:
+            raise ValueError(f"max_bins must be from 2 to {MAX_BINS}, got {max_bins}.")
+        self.n_features = n_features
+        self.max_bins = max_bins
+        self.n_threads = n_threads
+        self.edges = np.full((n_features, EDGE_ROOM), np.inf, dtype=np.float32)
+        self.n_edges = np.zeros(n_features, dtype=np.int32)
+        self.is_exact = np.zeros(n_features, dtype=np.uint8)
+        self.values = np.full((n_features, N_SLOTS), np.nan, dtype=np.float32)
+        self.origin = np.zeros(n_features, dtype=np.float32)
+        self.scale = np.zeros(n_features, dtype=np.float32)
+        self.table = np.zeros((n_features, N_CELLS), dtype=np.uint8)
+        self.n_halvings = np.zeros(n_features, dtype=np.uint8)
+        seen = (n_threads, n_features)
+        self.low = np.full((*seen, N_SLOTS), np.inf, dtype=np.float32)
+        self.high = np.full((*seen, N_SLOTS), -np.inf, dtype=np.float32)
+        self.any_missing = np.zeros(seen, dtype=np.uint8)
+        self.missed = np.empty((*seen, N_SLOTS), dtype=np.float32)
+        self.n_missed = np.zeros(seen, dtype=np.int32)
+
+    def find_edges(self, MatrixView X, const uint32_t[::1] rows):
+        """Find the edges of all features from some rows.
+
+        Parameters
+        ----------
+        X : MatrixView
+            The matrix to sample.
+        rows : ndarray of uint32
+            The rows to use.
+        """
+        cdef Py_ssize_t n = rows.shape[0], group, start, end, n_kept, j, i
+        cdef Py_ssize_t n_groups = (
+            (self.n_features + GATHER_COLUMNS - 1) // GATHER_COLUMNS
+        )
+        cdef int thread
+        cdef float[:, :, ::1] sample = np.empty(
+            (self.n_threads, GATHER_COLUMNS, n), dtype=np.float32
+        )
+        cdef uint32_t[:, :, ::1] keys = np.empty(
+            (self.n_threads, 2, n), dtype=np.uint32
+        )
+
+        for group in prange(
+            n_groups, nogil=True, schedule="dynamic", num_threads=self.n_threads
+        ):
+            thread = thread_num()
+            start = group * GATHER_COLUMNS
+            end = min(start + GATHER_COLUMNS, self.n_features)
+            i = 0
+            while i < n:
+                for j in range(start, end):
+                    gather_column(
+                        &X.matrix, j, &rows[i], min(BLOCK_ROWS, n - i),
+                        &sample[thread, j - start, i],
+                    )
+                i = i + BLOCK_ROWS
+            for j in range(start, end):
+                n_kept = _sort(
+                    &sample[thread, j - start, 0], n, &keys[thread, 0, 0],
+                    &keys[thread, 1, 0],
+                )
+                n_kept = _count_runs(
+                    &sample[thread, j - start, 0], n_kept, &keys[thread, 0, 0]
+                )
+                self._set_edges(
+                    j, &sample[thread, j - start, 0], &keys[thread, 0, 0], n_kept
+                )
+
+    def find_byte_edges(self, MatrixView X):
+        """Find the edges of all features of a matrix of bytes, from all its rows.
+
+        Parameters
+        ----------
+        X : MatrixView
+            The matrix, of uint8 or bool.
+        """
+        cdef Py_ssize_t n = X.matrix.n_rows, task, feature, value, n_distinct, bin_
+        cdef Py_ssize_t n_tasks = (n + TASK_ROWS - 1) // TASK_ROWS
+        cdef uint32_t[:, :, ::1] counts = np.zeros(
+            (self.n_threads, self.n_features, N_SLOTS), dtype=np.uint32
+        )
+        cdef const uint32_t[:, ::1] total
+        cdef float[N_SLOTS] values
+        cdef uint32_t[N_SLOTS] present
+
+        for task in prange(
+            n_tasks, nogil=True, schedule="dynamic", num_threads=self.n_threads
+        ):
+            _count_bytes(
+                &X.matrix, task * TASK_ROWS, min((task + 1) * TASK_ROWS, n),
+                &counts[thread_num(), 0, 0],
+            )
+        total = np.asarray(counts).sum(axis=0, dtype=np.uint32)
+        for feature in range(self.n_features):
+            n_distinct = 0
+            for value in range(N_SLOTS):
+                if total[feature, value]:
+                    values[n_distinct] = value
+                    present[n_distinct] = total[feature, value]
+                    n_distinct += 1
+            self._set_edges(feature, values, present, n_distinct, unit_cells=True)
+            self.is_exact[feature] = False  # no value can be missed
+            for value in range(n_distinct):
+                bin_ = self.table[feature, <Py_ssize_t>values[value]]
+                self.low[0, feature, bin_] = min(
+                    self.low[0, feature, bin_], values[value]
+                )
+                self.high[0, feature, bin_] = values[value]
+
+    def assign(
+        self,
+        MatrixView X,
+        const Py_ssize_t[::1] features,
+        uint8_t[:, :] rows,
+        uint8_t[:, :] columns,
+    ):
+        """Write the bins of a matrix, or of a chunk of its rows.
+
+        Parameters
+        ----------
+        X : MatrixView
+            The values.
+        features : ndarray of intp
+            The features to assign.
+        rows : ndarray of uint8 of shape (n_samples, n_features)
+            The output, row by row.
+        columns : ndarray of uint8 of shape (n_features, n_samples)
+            The output, column by column.
+        """
+        cdef Py_ssize_t n = X.matrix.n_rows, task, start, end
+        cdef Py_ssize_t n_tasks = (n + TASK_ROWS - 1) // TASK_ROWS
+
+        for task in prange(
+            n_tasks, nogil=True, schedule="dynamic", num_threads=self.n_threads
+        ):
+            start = task * TASK_ROWS
+            end = min(start + TASK_ROWS, n)
+            self._assign_rows(&X.matrix, features, start, end, rows, columns)
+
+    def add_missed(self):
+        """Give the values that samples missed their own bins where these suffice.
+
+        Returns
+        -------
+        features : ndarray of intp
+            Features whose bins have changed and are to be assigned again.
+        """
+        changed = []
+        n_missed = np.asarray(self.n_missed)
+        for feature in np.flatnonzero(n_missed.any(axis=0)):
+            known = np.asarray(self.values)[feature]
+            known = known[~np.isnan(known)]
+            if n_missed[:, feature].max() <= self.max_bins - len(known):
+                missed = [
+                    np.asarray(self.missed)[thread, feature, :count]
+                    for thread, count in enumerate(n_missed[:, feature])
+                ]
+                known = np.unique(np.concatenate([known, *missed]))
+                if len(known) <= self.max_bins:
+                    changed.append(feature)
+                    self._set_values(feature, known)
+        return np.asarray(changed, dtype=np.intp)
+
+    def bins(self):
+        """Return what is known of the bins after all values are assigned.
+
+        Returns
+        -------
+        n_bins : ndarray of int32 of shape (n_features,)
+            Number of bins, missing values not counted.
+        has_missing : ndarray of uint8 of shape (n_features,)
+            Whether there are missing values.
+        low, high : ndarray of float64 of shape (n_features, 255)
+            Smallest and largest value in each bin; 0 where there is none.
+        """
+        n_bins = np.asarray(self.n_edges) + 1
+        has_missing = np.asarray(self.any_missing).max(axis=0)
+        low = np.asarray(self.low).min(axis=0)[:, :MAX_BINS].astype(np.float64)
+        high = np.asarray(self.high).max(axis=0)[:, :MAX_BINS].astype(np.float64)
+        values = np.asarray(self.values)[:, :MAX_BINS]
+        exact = np.asarray(self.is_exact, dtype=bool)[:, np.newaxis]
+        np.fmin(low, values, out=low, where=exact)
+        np.fmax(high, values, out=high, where=exact)
+        unused = low > high
+        low[unused] = 0.0
+        high[unused] = 0.0
+        return n_bins.astype(np.int32), has_missing, low, high
+
+    def _set_values(self, Py_ssize_t feature, const float[::1] values):
+        """One bin for each of some sorted distinct values."""
+        cdef uint32_t[::1] counts = np.ones(values.shape[0], dtype=np.uint32)
+        self._set_edges(feature, &values[0], &counts[0], values.shape[0])
+        np.asarray(self.low)[:, feature] = np.inf
+        np.asarray(self.high)[:, feature] = -np.inf
+        np.asarray(self.n_missed)[:, feature] = 0
+
+    cdef void _set_edges(
+        self,
+        Py_ssize_t feature,
+        const float* values,
+        const uint32_t* counts,
+        Py_ssize_t n,
+        bint unit_cells=False,
+    ) noexcept nogil:
+        """Edges and look-up table of a feature from its n distinct values."""
+        cdef float* edges = &self.edges[feature, 0]
+        cdef Py_ssize_t n_edges, i, fullest = 0, before
+        cdef int32_t[N_SLOTS] cells
+        cdef bint unused
+        cdef int cell
+        cdef float width
+
+        self.is_exact[feature] = n <= self.max_bins
+        if self.is_exact[feature]:
+            for i in range(n):
+                self.values[feature, i] = values[i]
+        n_edges = _cut(values, counts, n, self.max_bins, edges)
+        self.n_edges[feature] = n_edges
+        self.n_halvings[feature] = 0
+        if n_edges == 0:
+            return
+
+        width = edges[n_edges - 1] - edges[0]
+        self.origin[feature] = edges[0]
+        self.scale[feature] = 0.0
+        if unit_cells:
+            self.origin[feature] = 0.0
+            self.scale[feature] = 1.0
+        elif width > 0.0:
+            self.scale[feature] = min((N_CELLS - 1) / width, FLT_MAX)
+        _find_cells(
+            edges, n_edges, self.origin[feature], self.scale[feature], cells, &unused
+        )
+        i = 0
+        for cell in range(N_CELLS):
+            self.table[feature, cell] = i
+            before = i
+            while i < n_edges and cells[i] == cell:
+                i += 1
+            fullest = max(fullest, i - before)
+        while (1 << self.n_halvings[feature]) <= fullest:
+            self.n_halvings[feature] += 1
+
+    cdef void _assign_rows(
+        self,
+        const Matrix* X,
+        const Py_ssize_t[::1] features,
+        Py_ssize_t start,
+        Py_ssize_t end,
+        uint8_t[:, :] rows,
+        uint8_t[:, :] columns,
+    ) noexcept nogil:
+        """Bins of the rows of one task, in tiles of a few rows and features."""
+        cdef float[BLOCK_ROWS] values
+        cdef uint8_t[BLOCK_ROWS] bins
+        cdef Py_ssize_t group = 0, group_end, i, j, k, n, feature
+        cdef Py_ssize_t stride = rows.strides[0]
+        cdef uint8_t* out
+
+        while group < features.shape[0]:
+            group_end = min(group + GROUP, features.shape[0])
+            i = start
+            while i < end:
+                n = min(BLOCK_ROWS, end - i)
+                for j in range(group, group_end):
+                    feature = features[j]
+                    if X.type == UINT8:
+                        _look_up(X, feature, i, n, &self.table[feature, 0], bins)
+                    else:
+                        load_column(X, feature, i, n, values)
+                        self._assign_block(feature, values, n, bins)
+                    memcpy(&columns[feature, i], bins, n)
+                    out = &rows[i, feature]
+                    for k in range(n):
+                        out[k * stride] = bins[k]
+                i += n
+            group = group_end
+
+    cdef void _assign_block(
+        self, Py_ssize_t feature, const float* values, Py_ssize_t n, uint8_t* bins
+    ) noexcept nogil:
+        """Bins of a few values of one feature."""
+        cdef int32_t[BLOCK_ROWS] cells
+        cdef int thread = thread_num()
+        cdef bint any_missing, any_missed = False
+        cdef const float* known = &self.values[feature, 0]
+        cdef float* low = &self.low[thread, feature, 0]
+        cdef float* high = &self.high[thread, feature, 0]
+        cdef Py_ssize_t i
+
+        _find_cells(
+            values, n, self.origin[feature], self.scale[feature], cells, &any_missing
+        )
+        _find_bins(
+            values, cells, n, &self.table[feature, 0], &self.edges[feature, 0],
+            self.n_halvings[feature], bins,
+        )
+        if any_missing:
+            self.any_missing[thread, feature] = True
+            for i in range(n):
+                if values[i] != values[i]:
+                    bins[i] = MISSING
+        if not self.is_exact[feature]:
+            for i in range(n):
+                if values[i] < low[bins[i]]:
+                    low[bins[i]] = values[i]
+                if values[i] > high[bins[i]]:
+                    high[bins[i]] = values[i]
+            return
+        for i in range(n):
+            any_missed |= values[i] != known[bins[i]]
+        if any_missed:
+            for i in range(n):
+                if bins[i] != MISSING and values[i] != known[bins[i]]:
+                    low[bins[i]] = min(low[bins[i]], values[i])
+                    high[bins[i]] = max(high[bins[i]], values[i])
+                    self._miss(thread, feature, values[i])
+
+    cdef void _miss(self, int thread, Py_ssize_t feature, float value) noexcept nogil:
+        """Note a value that an exact feature has no bin for."""
+        cdef Py_ssize_t i, n = self.n_missed[thread, feature]
+        cdef Py_ssize_t room = self.max_bins - self.n_edges[feature] - 1
+
+        if n > room:
+            return
+        for i in range(n):
+            if self.missed[thread, feature, i] == value:
+                return
+        if n < room:
+            self.missed[thread, feature, n] = value
+        self.n_missed[thread, feature] = n + 1

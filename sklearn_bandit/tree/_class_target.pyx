@@ -1,0 +1,689 @@
+"""Classification: histograms of class weights; Gini impurity and entropy.
+
+Unweighted samples, bootstrap counts included, are counted in 32-bit integers: smaller
+histograms, and sums that do not depend on their order. Real weights are summed in
+double.
+
+Several outputs are one long list of classes: as every output has the same weight in a
+node, the score of all outputs is that of the concatenated class weights.
+"""
+
+from libc.math cimport log2
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
+
+from sklearn_bandit._simd cimport simd_void
+
+from ._data cimport MISSING_BIN, N_LEVELS, N_SLOTS, Block, Limits, Split
+from ._inline cimport inline_void, lowest_bit
+from ._target cimport Target, first_bins, is_allowed
+
+ctypedef fused cell_t:
+    uint32_t
+    double
+
+# The column-major copy is read instead of the rows in nodes that hold at least this
+# share of all rows: then each cache line of a column holds two or more rows of the
+# node.
+cdef enum:
+    COLUMN_SHARE = 32
+
+
+cdef class ClassTarget(Target):
+    """Class labels with integer or real weights.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_samples, n_outputs), uint16
+        Classes, numbered through all outputs (those of output 1 follow those of output
+        0).
+    n_classes : ndarray of shape (n_outputs,), intp
+        Number of classes of each output.
+    counts : ndarray of shape (n_samples,), uint16, or None
+        Integer weights.
+    weights : ndarray of shape (n_samples,), float64, or None
+        Real weights; exactly one of the two is given.
+    entropy : bool
+        Entropy instead of the Gini impurity.
+    """
+
+    cdef const uint16_t[:, ::1] labels
+    cdef const uint16_t[::1] counts
+    cdef const double[::1] weights
+    cdef const Py_ssize_t[::1] n_classes
+    cdef bint entropy
+    cdef bint integral
+    cdef Py_ssize_t n_cells             # numbers in a cell: the classes, padded
+    cdef Py_ssize_t max_classes
+    cdef void* cells
+    cdef double* running                # totals left of the threshold during a scan
+    cdef double* tables                 # losses of the classes in both children
+    cdef uint16_t* copied_labels[N_LEVELS]  # targets of copied rows
+    cdef uint16_t* copied_counts[N_LEVELS]
+    cdef double* copied_weights[N_LEVELS]
+
+    def __init__(self, labels, n_classes, counts, weights, entropy):
+        self.labels = labels
+        self.n_classes = n_classes
+        self.counts = counts
+        self.weights = weights
+        self.entropy = entropy
+        self.integral = weights is None
+        self.n_outputs = n_classes.shape[0]
+        self.n_channels = n_classes.sum()
+        self.max_classes = n_classes.max()
+        self.n_values = self.n_outputs * self.max_classes
+        self.has_losses = True
+        # Sums of real weights lose digits when one is subtracted from another: a pure
+        # child would not be quite pure.
+        self.keeps_left = self.integral
+        self.n_cells = 2
+        while self.n_cells < min(self.n_channels, 16):
+            self.n_cells *= 2
+        if self.n_channels > 16:
+            self.n_cells = self.n_channels
+
+    def __dealloc__(self):
+        free(self.cells)
+        free(self.running)
+        free(self.tables)
+        for level in range(N_LEVELS):
+            free(self.copied_labels[level])
+            free(self.copied_counts[level])
+            free(self.copied_weights[level])
+
+    # -- memory ----
+
+    cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1:
+        Target.reserve(self, n_slots, count_rows)
+        self.cells = calloc(n_slots * N_SLOTS * self.n_cells, self.cell_size())
+        self.running = <double*> calloc(3 * self.n_cells, sizeof(double))
+        self.tables = <double*> calloc(2 * self.n_cells, sizeof(double))
+        if self.cells == NULL or self.running == NULL or self.tables == NULL:
+            raise MemoryError
+        return 0
+
+    cdef int reserve_copy(self, Py_ssize_t level, Py_ssize_t n_rows) except -1:
+        self.copied_labels[level] = <uint16_t*> malloc(
+            n_rows * self.n_outputs * sizeof(uint16_t)
+        )
+        self.copied_counts[level] = <uint16_t*> malloc(n_rows * sizeof(uint16_t))
+        self.copied_weights[level] = <double*> malloc(n_rows * sizeof(double))
+        if (
+            self.copied_labels[level] == NULL
+            or self.copied_counts[level] == NULL
+            or self.copied_weights[level] == NULL
+        ):
+            raise MemoryError
+        return 0
+
+    cdef Py_ssize_t cell_size(self) noexcept nogil:
+        """Bytes of one number in a cell."""
+        return sizeof(uint32_t) if self.integral else sizeof(double)
+
+    cdef void* slot_cells(self, Py_ssize_t slot) noexcept nogil:
+        """The cells of a histogram."""
+        return <uint8_t*> self.cells + slot * N_SLOTS * self.n_cells * self.cell_size()
+
+    # -- rows ----
+
+    cdef void describe(self, Block* block) noexcept nogil:
+        block.labels = &self.labels[0, 0]
+        block.counts = &self.counts[0] if self.integral else NULL
+        block.weights = NULL if self.integral else &self.weights[0]
+        block.moments = NULL
+
+    cdef void gather(
+        self, Py_ssize_t level, const Block* source, const uint32_t* ids, Py_ssize_t n,
+        Py_ssize_t first, Block* copy,
+    ) noexcept nogil:
+        cdef Py_ssize_t i, j, n_outputs = self.n_outputs
+        cdef uint16_t* labels = self.copied_labels[level] + first * n_outputs
+
+        for i in range(n):
+            for j in range(n_outputs):
+                labels[i * n_outputs + j] = source.labels[ids[i] * n_outputs + j]
+        copy.labels = self.copied_labels[level]
+        copy.counts = NULL
+        copy.weights = NULL
+        if self.integral:
+            for i in range(n):
+                self.copied_counts[level][first + i] = source.counts[ids[i]]
+            copy.counts = self.copied_counts[level]
+        else:
+            for i in range(n):
+                self.copied_weights[level][first + i] = source.weights[ids[i]]
+            copy.weights = self.copied_weights[level]
+
+    # -- nodes ----
+
+    cdef void summarise(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, double* totals
+    ) noexcept nogil:
+        cdef Py_ssize_t i, j, n_outputs = self.n_outputs
+        cdef double weight
+
+        memset(totals, 0, self.n_channels * sizeof(double))
+        for i in range(n):
+            weight = block.counts[ids[i]] if self.integral else block.weights[ids[i]]
+            for j in range(n_outputs):
+                totals[block.labels[ids[i] * n_outputs + j]] += weight
+
+    cdef double weight(self, const double* totals) noexcept nogil:
+        cdef double weight = 0.0
+        cdef Py_ssize_t k
+
+        for k in range(self.n_classes[0]):
+            weight += totals[k]
+        return weight
+
+    cdef double score(self, const double* totals) noexcept nogil:
+        cdef double total = 0.0, weight = self.weight(totals)
+        cdef Py_ssize_t k
+
+        if self.entropy:
+            for k in range(self.n_channels):
+                total += xlogx(totals[k])
+            return total - self.n_outputs * xlogx(weight)
+        for k in range(self.n_channels):
+            total += totals[k] * totals[k]
+        return total / weight
+
+    cdef double impurity(self, const double* totals) noexcept nogil:
+        cdef double share = self.score(totals) / (self.weight(totals) * self.n_outputs)
+
+        return -share if self.entropy else 1.0 - share
+
+    cdef double middle(self, const double* left, const double* right) noexcept nogil:
+        return 0.5 * (left[0] / self.weight(left) + right[0] / self.weight(right))
+
+    cdef void value(
+        self, const double* totals, double lower, double upper, double* out
+    ) noexcept nogil:
+        cdef double share, weight = self.weight(totals)
+        cdef Py_ssize_t j, k, first = 0
+
+        memset(out, 0, self.n_values * sizeof(double))
+        for j in range(self.n_outputs):
+            for k in range(self.n_classes[j]):
+                out[j * self.max_classes + k] = totals[first + k] / weight
+            first += self.n_classes[j]
+        # Bounds are on the first of two classes: only those have monotonic constraints.
+        if self.n_channels == 2:
+            share = min(max(out[0], lower), upper)
+            out[0] = share
+            out[1] = 1.0 - share
+
+    # -- histograms ----
+
+    cdef void fill(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, bint sparse,
+    ) noexcept nogil:
+        cdef uint64_t* occupied = self.occupied + 4 * slot if sparse else NULL
+
+        if self.integral:
+            fill_group[uint32_t](
+                <uint32_t*> self.slot_cells(slot), occupied, self.n_cells, block,
+                self.n_outputs, ids, n, features, n_features,
+            )
+        else:
+            fill_group[double](
+                <double*> self.slot_cells(slot), occupied, self.n_cells, block,
+                self.n_outputs, ids, n, features, n_features,
+            )
+        if self.sizes != NULL:
+            self.count_rows(block, ids, n, features, n_features, slot)
+
+    cdef bint scan(
+        self, Py_ssize_t slot, int32_t feature, bint sparse, int32_t n_bins,
+        const double* totals, const Limits* limits, int8_t constraint,
+        const uint64_t* allowed, bint clear, Split* best,
+    ) noexcept nogil:
+        cdef Scan scan
+        cdef Py_ssize_t k
+        cdef int word
+
+        scan.n_channels = self.n_channels
+        scan.n_cells = self.n_cells
+        scan.n_outputs = self.n_outputs
+        scan.entropy = self.entropy
+        scan.totals = self.running + self.n_cells
+        for k in range(self.n_channels):
+            scan.totals[k] = totals[k]
+        scan.weight = self.weight(totals)
+        scan.running = self.running
+        scan.missing = self.running + 2 * self.n_cells
+        scan.limits = limits
+        scan.constraint = constraint
+        scan.allowed = allowed
+        scan.clear = clear
+        scan.feature = feature
+        scan.varies = False
+        scan.sizes = NULL
+        if self.sizes != NULL:
+            scan.sizes = self.sizes + slot * N_SLOTS
+        if sparse:
+            for word in range(4):
+                scan.bins[word] = self.occupied[4 * slot + word]
+                if clear:
+                    self.occupied[4 * slot + word] = 0
+        else:
+            first_bins(n_bins, scan.bins)
+        if self.integral:
+            scan_cells[uint32_t](<uint32_t*> self.slot_cells(slot), &scan, best)
+        else:
+            scan_cells[double](<double*> self.slot_cells(slot), &scan, best)
+        return scan.varies
+
+    cdef void find_occupied(
+        self, Py_ssize_t slot, bint sparse, int32_t n_bins, uint64_t* out
+    ) noexcept nogil:
+        cdef int word, bin
+        cdef Py_ssize_t k
+        cdef uint64_t bits
+        cdef double total
+
+        if sparse:
+            for word in range(4):
+                out[word] = self.occupied[4 * slot + word]
+            return
+        first_bins(n_bins, out)
+        for word in range(4):
+            bits = out[word]
+            while bits:
+                bin = 64 * word + lowest_bit(bits)
+                bits &= bits - 1
+                total = 0.0
+                for k in range(self.n_channels):
+                    if self.integral:
+                        total += (<uint32_t*> self.slot_cells(slot))[
+                            bin * self.n_cells + k
+                        ]
+                    else:
+                        total += (<double*> self.slot_cells(slot))[
+                            bin * self.n_cells + k
+                        ]
+                if total == 0.0:
+                    out[word] &= ~((<uint64_t> 1) << (bin - 64 * word))
+
+    cdef void clear(self, Py_ssize_t slot) noexcept nogil:
+        Target.clear(self, slot)
+        memset(self.slot_cells(slot), 0, N_SLOTS * self.n_cells * self.cell_size())
+
+    # -- the bandit's rewards ----
+
+    cdef void losses(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, const Split* split,
+        const double* totals, double* loss, double* weight,
+    ) noexcept nogil:
+        cdef Py_ssize_t i, j, n_outputs = self.n_outputs, n_cells = self.n_cells
+        cdef const uint8_t* column = block.rows + split.feature
+        cdef double* table
+        cdef double left, right, squares_left = 0.0, squares_right = 0.0, share
+        cdef uint8_t bin
+        cdef bint goes_left
+
+        left = self.weight(split.left)
+        right = self.weight(totals) - left
+        if self.entropy:
+            for i in range(self.n_channels):
+                self.tables[i] = -log2(max(split.left[i] / left, 1e-300))
+                share = (totals[i] - split.left[i]) / right
+                self.tables[n_cells + i] = -log2(max(share, 1e-300))
+        else:
+            for i in range(self.n_channels):
+                share = split.left[i] / left
+                squares_left += share * share
+                self.tables[i] = -2.0 * share
+                share = (totals[i] - split.left[i]) / right
+                squares_right += share * share
+                self.tables[n_cells + i] = -2.0 * share
+            for i in range(self.n_channels):
+                self.tables[i] += squares_left / n_outputs
+                self.tables[n_cells + i] += squares_right / n_outputs
+        if n_outputs == 1:
+            # Two tables, one after the other: the side of a row is an offset.
+            for i in range(n):
+                bin = column[<Py_ssize_t> ids[i] * block.stride]
+                goes_left = bin <= split.bin
+                if bin == MISSING_BIN:
+                    goes_left = split.missing_left
+                loss[i] = self.tables[
+                    block.labels[ids[i]] + (0 if goes_left else n_cells)
+                ]
+        else:
+            for i in range(n):
+                bin = column[<Py_ssize_t> ids[i] * block.stride]
+                goes_left = bin <= split.bin
+                if bin == MISSING_BIN:
+                    goes_left = split.missing_left
+                table = self.tables if goes_left else self.tables + n_cells
+                loss[i] = 0.0
+                for j in range(n_outputs):
+                    loss[i] += table[block.labels[<Py_ssize_t> ids[i] * n_outputs + j]]
+                loss[i] /= n_outputs
+        if weight != NULL:
+            for i in range(n):
+                weight[i] = (
+                    block.counts[ids[i]] if self.integral else block.weights[ids[i]]
+                )
+
+
+cdef inline double xlogx(double x) noexcept nogil:
+    return x * log2(x) if x > 0.0 else 0.0
+
+
+# -- filling --------------------------------------------------------------------------
+
+
+cdef inline_void fill_rows(
+    const int width,
+    const bint sparse,
+    cell_t* cells,
+    uint64_t* occupied,
+    Py_ssize_t n_cells,
+    const Block* block,
+    Py_ssize_t n_outputs,
+    const uint32_t* ids,
+    Py_ssize_t n,
+    const int32_t* features,
+) noexcept nogil:
+    """Add rows to the histograms of `width` features."""
+    cdef Py_ssize_t i, k
+    cdef int j
+    cdef const uint8_t* row
+    cdef const uint16_t* label
+    cdef cell_t weight
+    cdef uint32_t bin
+
+    for i in range(n):
+        row = block.rows + <Py_ssize_t> ids[i] * block.stride
+        label = block.labels + <Py_ssize_t> ids[i] * n_outputs
+        if cell_t is uint32_t:
+            weight = block.counts[ids[i]]
+        else:
+            weight = block.weights[ids[i]]
+        for j in range(width):
+            bin = row[features[j]]
+            for k in range(n_outputs):
+                cells[(j * N_SLOTS + bin) * n_cells + label[k]] += weight
+            if sparse:
+                occupied[4 * j + (bin >> 6)] |= (<uint64_t> 1) << (bin & 63)
+
+
+cdef void fill_column(
+    cell_t* cells,
+    Py_ssize_t n_cells,
+    const Block* block,
+    const uint8_t* column,
+    const uint32_t* ids,
+    Py_ssize_t n,
+) noexcept nogil:
+    """Add rows of one output to the histogram of one feature, along its column."""
+    cdef Py_ssize_t i
+    cdef uint32_t id
+
+    for i in range(n):
+        id = ids[i]
+        if cell_t is uint32_t:
+            cells[column[id] * n_cells + block.labels[id]] += block.counts[id]
+        else:
+            cells[column[id] * n_cells + block.labels[id]] += block.weights[id]
+
+
+cdef void fill_group(
+    cell_t* cells,
+    uint64_t* occupied,
+    Py_ssize_t n_cells,
+    const Block* block,
+    Py_ssize_t n_outputs,
+    const uint32_t* ids,
+    Py_ssize_t n,
+    const int32_t* features,
+    Py_ssize_t n_features,
+) noexcept nogil:
+    """Add rows to the histograms of up to MAX_GROUP features."""
+    cdef Py_ssize_t j
+
+    if occupied != NULL and n_outputs == 1:
+        if n_features == 8:
+            fill_rows(8, True, cells, occupied, n_cells, block, 1, ids, n, features)
+        elif n_features == 7:
+            fill_rows(7, True, cells, occupied, n_cells, block, 1, ids, n, features)
+        elif n_features == 6:
+            fill_rows(6, True, cells, occupied, n_cells, block, 1, ids, n, features)
+        elif n_features == 5:
+            fill_rows(5, True, cells, occupied, n_cells, block, 1, ids, n, features)
+        elif n_features == 4:
+            fill_rows(4, True, cells, occupied, n_cells, block, 1, ids, n, features)
+        elif n_features == 3:
+            fill_rows(3, True, cells, occupied, n_cells, block, 1, ids, n, features)
+        elif n_features == 2:
+            fill_rows(2, True, cells, occupied, n_cells, block, 1, ids, n, features)
+        else:
+            fill_rows(1, True, cells, occupied, n_cells, block, 1, ids, n, features)
+    elif occupied != NULL:
+        for j in range(n_features):
+            fill_rows(
+                1, True, cells + j * N_SLOTS * n_cells, occupied + 4 * j, n_cells,
+                block, n_outputs, ids, n, features + j,
+            )
+    elif n_outputs > 1:
+        for j in range(n_features):
+            fill_rows(
+                1, False, cells + j * N_SLOTS * n_cells, NULL, n_cells, block,
+                n_outputs, ids, n, features + j,
+            )
+    elif block.columns != NULL and n * COLUMN_SHARE >= block.n_rows:
+        for j in range(n_features):
+            fill_column(
+                cells + j * N_SLOTS * n_cells, n_cells, block,
+                block.columns + features[j] * block.n_rows, ids, n,
+            )
+    elif n_features == 8:
+        fill_rows(8, False, cells, NULL, n_cells, block, 1, ids, n, features)
+    elif n_features == 7:
+        fill_rows(7, False, cells, NULL, n_cells, block, 1, ids, n, features)
+    elif n_features == 6:
+        fill_rows(6, False, cells, NULL, n_cells, block, 1, ids, n, features)
+    elif n_features == 5:
+        fill_rows(5, False, cells, NULL, n_cells, block, 1, ids, n, features)
+    elif n_features == 4:
+        fill_rows(4, False, cells, NULL, n_cells, block, 1, ids, n, features)
+    else:
+        for j in range(n_features):
+            fill_rows(
+                1, False, cells + j * N_SLOTS * n_cells, NULL, n_cells, block, 1, ids,
+                n, features + j,
+            )
+
+
+# -- scanning -------------------------------------------------------------------------
+
+cdef struct Scan:
+    # One search along a histogram.
+    Py_ssize_t n_channels
+    Py_ssize_t n_cells
+    Py_ssize_t n_outputs
+    bint entropy
+    double* totals              # of the node, padded to n_cells
+    double weight               # of the node
+    double* running             # left of the threshold
+    double* missing             # totals of the rows with missing values
+    const Limits* limits
+    int8_t constraint
+    const uint64_t* allowed     # bins after which may be split (NULL: all)
+    const uint32_t* sizes       # rows in each bin (NULL: not wanted)
+    uint64_t bins[4]            # bins to look at
+    bint clear                  # empty the cells
+    int32_t feature
+    bint varies                 # out: whether two bins are occupied
+
+
+cdef inline_void scan_side(
+    const int width,
+    cell_t* cells,
+    double* left,
+    Scan* scan,
+    bint missing_left,
+    bint has_missing,
+    bint clear,
+    Split* best,
+) noexcept nogil:
+    """Try every threshold with the missing values on one side.
+
+    `width` is the number of cells if the compiler is to know it, else 0. A threshold is
+    tried when the next occupied bin is met: only then is there something on both sides.
+    """
+    cdef Py_ssize_t k, n_cells = width if width else scan.n_cells
+    cdef double weight, right, right_weight, score, best_score = best.score
+    cdef double left_weight = 0.0, left_sum, right_sum
+    cdef double inverse_outputs = 1.0 / scan.n_outputs
+    cdef int word, bin, previous = -1
+    cdef uint64_t bits
+    cdef Py_ssize_t n_left = 0
+    cdef cell_t* cell
+
+    for k in range(n_cells):
+        left[k] = 0.0
+    if missing_left:
+        for k in range(n_cells):
+            left[k] = scan.missing[k]
+            left_weight += left[k]
+        left_weight *= inverse_outputs
+        if scan.sizes != NULL:
+            n_left = scan.sizes[MISSING_BIN]
+
+    for word in range(5):
+        if word < 4:
+            bits = scan.bins[word]
+            if word == 3:
+                bits &= ~((<uint64_t> 1) << 63)
+        else:
+            # Last of all, missing values alone on the right.
+            bits = 1 if has_missing and not missing_left and previous >= 0 else 0
+        while bits:
+            bin = 64 * word + lowest_bit(bits) if word < 4 else MISSING_BIN
+            bits &= bits - 1
+            cell = cells + bin * n_cells
+            weight = 0.0
+            if word < 4:
+                for k in range(n_cells):
+                    weight += cell[k]
+                if weight == 0.0:
+                    continue
+            if previous >= 0:
+                scan.varies = True
+                if (
+                    scan.allowed == NULL
+                    or (scan.allowed[previous >> 6] >> (previous & 63)) & 1
+                ):
+                    right_weight = scan.weight - left_weight
+                    left_sum = 0.0
+                    right_sum = 0.0
+                    if scan.entropy:
+                        for k in range(n_cells):
+                            left_sum += xlogx(left[k])
+                            right_sum += xlogx(scan.totals[k] - left[k])
+                        score = left_sum + right_sum - scan.n_outputs * (
+                            xlogx(left_weight) + xlogx(right_weight)
+                        )
+                    else:
+                        for k in range(n_cells):
+                            right = scan.totals[k] - left[k]
+                            left_sum += left[k] * left[k]
+                            right_sum += right * right
+                        score = left_sum / left_weight + right_sum / right_weight
+                    if (
+                        score > best_score
+                        and right_weight > 0.0
+                        and is_allowed(
+                            scan.limits, scan.constraint, left_weight, right_weight,
+                            n_left, left[0] / left_weight,
+                            (scan.totals[0] - left[0]) / right_weight,
+                        )
+                    ):
+                        best_score = score
+                        best.score = score
+                        best.feature = scan.feature
+                        best.bin = previous
+                        best.next_bin = bin
+                        best.missing_left = missing_left
+                        best.has_missing = has_missing
+                        for k in range(scan.n_channels):
+                            best.left[k] = left[k]
+            if word == 4:
+                break
+            left_weight += weight * inverse_outputs
+            for k in range(n_cells):
+                left[k] += cell[k]
+            if scan.sizes != NULL:
+                n_left += scan.sizes[bin]
+            if clear:
+                for k in range(n_cells):
+                    cell[k] = 0
+            previous = bin
+
+
+cdef inline_void scan_both(
+    const int width, cell_t* cells, double* left, Scan* scan, Split* best
+) noexcept nogil:
+    """Try every threshold, with the missing values, if any, on either side."""
+    cdef Py_ssize_t k, n_cells = width if width else scan.n_cells
+    cdef cell_t* missing = cells + MISSING_BIN * n_cells
+    cdef double weight = 0.0
+
+    if (scan.bins[3] >> 63) & 1:
+        for k in range(n_cells):
+            scan.missing[k] = missing[k]
+            weight += missing[k]
+    if weight == 0.0:
+        scan_side(width, cells, left, scan, False, False, scan.clear, best)
+        return
+    scan_side(width, cells, left, scan, False, True, False, best)
+    scan_side(width, cells, left, scan, True, True, scan.clear, best)
+    if scan.clear:
+        for k in range(n_cells):
+            missing[k] = 0
+
+
+cdef simd_void scan_2(cell_t* cells, Scan* scan, Split* best) noexcept nogil:
+    cdef double left[2]
+    scan_both(2, cells, left, scan, best)
+
+
+cdef simd_void scan_4(cell_t* cells, Scan* scan, Split* best) noexcept nogil:
+    cdef double left[4]
+    scan_both(4, cells, left, scan, best)
+
+
+cdef simd_void scan_8(cell_t* cells, Scan* scan, Split* best) noexcept nogil:
+    cdef double left[8]
+    scan_both(8, cells, left, scan, best)
+
+
+cdef simd_void scan_16(cell_t* cells, Scan* scan, Split* best) noexcept nogil:
+    cdef double left[16]
+    scan_both(16, cells, left, scan, best)
+
+
+cdef simd_void scan_any(cell_t* cells, Scan* scan, Split* best) noexcept nogil:
+    scan_both(0, cells, scan.running, scan, best)
+
+
+cdef void scan_cells(cell_t* cells, Scan* scan, Split* best) noexcept nogil:
+    """Scan with the number of cells known to the compiler where it is small."""
+    if scan.n_cells == 2:
+        scan_2(cells, scan, best)
+    elif scan.n_cells == 4:
+        scan_4(cells, scan, best)
+    elif scan.n_cells == 8:
+        scan_8(cells, scan, best)
+    elif scan.n_cells == 16:
+        scan_16(cells, scan, best)
+    else:
+        scan_any(cells, scan, best)
+    if scan.sizes != NULL and scan.clear:
+        memset(<void*> scan.sizes, 0, N_SLOTS * sizeof(uint32_t))

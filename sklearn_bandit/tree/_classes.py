@@ -1,0 +1,403 @@
+"""The tree estimators."""
+
+import warnings
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn import tree as sklearn_tree
+from sklearn.utils import check_random_state, compute_sample_weight
+
+from sklearn_bandit._compat import MAX_INT, _fit_context, validate_data
+from sklearn_bandit._threads import effective_n_threads
+
+from ._docs import document
+from ._growth import (
+    PARAMETER_CONSTRAINTS,
+    THRESHOLD_CONSTRAINTS,
+    count_features,
+    grow_tree,
+)
+from ._problem import Problem, as_counts
+from ._validation import (
+    check_regression_targets,
+    check_weights,
+    encode_classes,
+    pack_samples,
+    unchanged_on_error,
+)
+
+
+class _BanditTree:
+    """What the tree estimators share: fitting. The rest is scikit-learn's."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        """Build a decision tree from the training set (X, y).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples, NaN where a value is missing. They are compared as
+            ``float32``; a matrix of another type is not copied for that.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, not negative; None for equal weights.
+        check_input : bool, default=True
+            False skips the validation of `X` and `y`, which must then be arrays.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        with unchanged_on_error(self):
+            return self._fit_tree(X, y, sample_weight, check_input)
+
+    def _fit_tree(self, X, y, sample_weight, check_input):
+        if check_input:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                validate_separately=(
+                    {
+                        "dtype": "numeric",
+                        "accept_sparse": "csc",
+                        "ensure_all_finite": False,
+                    },
+                    {"ensure_2d": False, "dtype": None},
+                ),
+            )
+        elif not issparse(X):
+            X = np.asarray(X)
+        y = np.atleast_1d(y)
+        if y.ndim == 1:
+            y = y.reshape(-1, 1)
+        if len(y) != X.shape[0]:
+            raise ValueError(
+                f"Number of labels={len(y)} does not match number of "
+                f"samples={X.shape[0]}"
+            )
+        weights = None
+        if sample_weight is not None:
+            weights = check_weights(sample_weight, X)
+        if isinstance(self, sklearn_tree.DecisionTreeClassifier):
+            classes, codes = encode_classes(y)
+            n_classes = np.array([len(labels) for labels in classes], dtype=np.intp)
+            if self.class_weight is not None:
+                by_class = compute_sample_weight(self.class_weight, y)
+                weights = by_class if weights is None else weights * by_class
+        else:
+            codes = check_regression_targets(y, self.criterion)
+            classes, n_classes = None, None
+
+        random_state = check_random_state(self.random_state)
+        seed = random_state.randint(MAX_INT)
+        packed = pack_samples(self, X, self.max_bins, effective_n_threads(None), seed)
+        problem = Problem(packed, codes, n_classes, self.criterion)
+        counts = None if weights is None else as_counts(weights)
+        if counts is not None:
+            weights = None
+        self._grow(problem, classes, seed, counts, weights, self.max_insertions)
+        return self
+
+    def _grow(self, problem, classes, seed, counts, weights, budget):
+        """Grow the tree and set the fitted attributes."""
+        if self.criterion == "friedman_mse":
+            warnings.warn(
+                'Value `"friedman_mse"` for `criterion` is deprecated. It is '
+                'equivalent to "squared_error", which is used instead.',
+                FutureWarning,
+                stacklevel=2,
+            )
+        tree, n_insertions = grow_tree(self, problem, seed, counts, weights, budget)
+        self.n_features_in_ = problem.n_features_in
+        self.max_features_ = count_features(self.max_features, problem.n_features)
+        self.n_outputs_ = len(problem.n_classes)
+        if classes is not None:
+            self.classes_ = classes
+            self.n_classes_ = problem.n_classes
+            if self.n_outputs_ == 1:
+                self.classes_ = classes[0]
+                self.n_classes_ = problem.n_classes[0]
+        self.tree_ = tree
+        self.n_insertions_ = n_insertions
+        if self.ccp_alpha > 0.0:
+            self._prune_tree()
+
+
+@document(
+    "A decision tree classifier.",
+    details="""
+    scikit-learn's DecisionTreeClassifier, with its parameters and methods, grown on
+    binned data by MABSplit: in large nodes the best split is found from a sample of the
+    rows that is only as large as it needs to be.
+    """,
+    example="""
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_bandit.tree import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """,
+    kind="tree",
+)
+class DecisionTreeClassifier(_BanditTree, sklearn_tree.DecisionTreeClassifier):
+    _parameter_constraints: dict = {
+        **sklearn_tree.DecisionTreeClassifier._parameter_constraints,
+        **PARAMETER_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion="gini",
+        splitter="best",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=None,
+        random_state=None,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        class_weight=None,
+        ccp_alpha=0.0,
+        monotonic_cst=None,
+        solver="mab",
+        max_bins=255,
+        delta=0.01,
+        batch_size=2048,
+        tol=0.1,
+        max_insertions=None,
+    ):
+        super().__init__(
+            criterion=criterion,
+            splitter=splitter,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            max_leaf_nodes=max_leaf_nodes,
+            class_weight=class_weight,
+            random_state=random_state,
+            min_impurity_decrease=min_impurity_decrease,
+            monotonic_cst=monotonic_cst,
+            ccp_alpha=ccp_alpha,
+        )
+        self.solver = solver
+        self.max_bins = max_bins
+        self.delta = delta
+        self.batch_size = batch_size
+        self.tol = tol
+        self.max_insertions = max_insertions
+
+
+@document(
+    "A decision tree regressor.",
+    details="""
+    scikit-learn's DecisionTreeRegressor, with its parameters and methods, grown on
+    binned data by MABSplit: in large nodes the best split is found from a sample of the
+    rows that is only as large as it needs to be.
+    """,
+    example="""
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_bandit.tree import DecisionTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.4)
+    True
+    """,
+    kind="tree",
+)
+class DecisionTreeRegressor(_BanditTree, sklearn_tree.DecisionTreeRegressor):
+    _parameter_constraints: dict = {
+        **sklearn_tree.DecisionTreeRegressor._parameter_constraints,
+        **PARAMETER_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion="squared_error",
+        splitter="best",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=None,
+        random_state=None,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        monotonic_cst=None,
+        solver="mab",
+        max_bins=255,
+        delta=0.01,
+        batch_size=2048,
+        tol=0.1,
+        max_insertions=None,
+    ):
+        super().__init__(
+            criterion=criterion,
+            splitter=splitter,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            max_leaf_nodes=max_leaf_nodes,
+            random_state=random_state,
+            min_impurity_decrease=min_impurity_decrease,
+            monotonic_cst=monotonic_cst,
+            ccp_alpha=ccp_alpha,
+        )
+        self.solver = solver
+        self.max_bins = max_bins
+        self.delta = delta
+        self.batch_size = batch_size
+        self.tol = tol
+        self.max_insertions = max_insertions
+
+
+@document(
+    "An extremely randomised tree classifier.",
+    details="""
+    Like a decision tree, but with random thresholds: for each feature drawn, the best
+    of `n_thresholds` thresholds that are uniform between its smallest and its largest
+    value in the node. Meant for ensembles.
+    """,
+    example="""
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_bandit.tree import ExtraTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ExtraTreeClassifier(max_depth=8, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.8)
+    True
+    """,
+    kind="tree",
+)
+class ExtraTreeClassifier(DecisionTreeClassifier):
+    _parameter_constraints: dict = {
+        **DecisionTreeClassifier._parameter_constraints,
+        **THRESHOLD_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion="gini",
+        splitter="random",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features="sqrt",
+        random_state=None,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        class_weight=None,
+        ccp_alpha=0.0,
+        monotonic_cst=None,
+        n_thresholds=1,
+        solver="mab",
+        max_bins=255,
+        delta=0.01,
+        batch_size=2048,
+        tol=0.1,
+        max_insertions=None,
+    ):
+        super().__init__(
+            criterion=criterion,
+            splitter=splitter,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            max_leaf_nodes=max_leaf_nodes,
+            class_weight=class_weight,
+            random_state=random_state,
+            min_impurity_decrease=min_impurity_decrease,
+            monotonic_cst=monotonic_cst,
+            ccp_alpha=ccp_alpha,
+            solver=solver,
+            max_bins=max_bins,
+            delta=delta,
+            batch_size=batch_size,
+            tol=tol,
+            max_insertions=max_insertions,
+        )
+        self.n_thresholds = n_thresholds
+
+
+@document(
+    "An extremely randomised tree regressor.",
+    details="""
+    Like a decision tree, but with random thresholds: for each feature drawn, the best
+    of `n_thresholds` thresholds that are uniform between its smallest and its largest
+    value in the node. Meant for ensembles.
+    """,
+    example="""
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_bandit.tree import ExtraTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ExtraTreeRegressor(max_depth=8, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.3)
+    True
+    """,
+    kind="tree",
+)
+class ExtraTreeRegressor(DecisionTreeRegressor):
+    _parameter_constraints: dict = {
+        **DecisionTreeRegressor._parameter_constraints,
+        **THRESHOLD_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion="squared_error",
+        splitter="random",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=1.0,
+        random_state=None,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        monotonic_cst=None,
+        n_thresholds=1,
+        solver="mab",
+        max_bins=255,
+        delta=0.01,
+        batch_size=2048,
+        tol=0.1,
+        max_insertions=None,
+    ):
+        super().__init__(
+            criterion=criterion,
+            splitter=splitter,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            max_leaf_nodes=max_leaf_nodes,
+            random_state=random_state,
+            min_impurity_decrease=min_impurity_decrease,
+            monotonic_cst=monotonic_cst,
+            ccp_alpha=ccp_alpha,
+            solver=solver,
+            max_bins=max_bins,
+            delta=delta,
+            batch_size=batch_size,
+            tol=tol,
+            max_insertions=max_insertions,
+        )
+        self.n_thresholds = n_thresholds

@@ -1,0 +1,46 @@
+"""What the kernels of a tree share: rows in bins, splits and their limits."""
+
+from libc.stdint cimport int32_t, uint8_t, uint16_t
+
+cdef enum:
+    MISSING_BIN = 255   # bin of a missing value
+    N_SLOTS = 256       # cells in the histogram of a feature: 255 bins, missing values
+    MAX_GROUP = 8       # features whose histograms are filled in one pass over the rows
+    N_LEVELS = 3        # blocks of copied rows: for subtrees, with ranks, for samples
+    SAMPLE_LEVEL = 2
+
+
+cdef struct Block:
+    # Rows in bins with their targets: all samples, or a node's rows copied together.
+    const uint8_t* rows         # bins, row by row; the stride is a multiple of 16
+    Py_ssize_t stride
+    const uint8_t* columns      # bins, column by column; NULL in a copy
+    Py_ssize_t n_rows
+    const double* low           # smallest and largest value in each bin of each feature
+    const double* high
+    Py_ssize_t n_values         # bins that these two have room for, per feature
+    const uint16_t* labels      # classes: one per output, numbered through all outputs
+    const uint16_t* counts      # integer weights
+    const double* weights       # real weights (NULL: integer ones)
+    const double* moments       # regression: weight, then weight times each output
+
+
+cdef struct Split:
+    # A feature and a threshold between two bins.
+    int32_t feature             # -1: none found
+    int32_t bin                 # the largest bin that goes left
+    int32_t next_bin            # the smallest occupied bin that goes right
+    bint missing_left           # where missing values go
+    bint has_missing            # whether the node has any in this feature
+    double score                # the larger the better; see Target.score
+    double* left                # totals of the left child: room for n_channels
+
+
+cdef struct Limits:
+    # What a split has to respect.
+    double min_weight_leaf
+    Py_ssize_t min_samples_leaf
+    Py_ssize_t n_rows           # rows in the node
+    bint monotonic              # whether the values of children are constrained:
+    double lower                # they stay between these
+    double upper

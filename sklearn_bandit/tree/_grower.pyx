@@ -1,0 +1,673 @@
+"""Growing one tree: nodes, depth first or best first, on packed data.
+
+Depth first, a node with few enough rows for the second-level cache has them copied
+together and its whole subtree is grown there. A node with at most 255 rows has its bins
+replaced by the ranks of the raw values among those rows: from there on the search is as
+fine as the data, not as the bins.
+"""
+
+import numpy as np
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY
+from libc.stdint cimport int8_t, uint8_t, uint32_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+from ._data cimport MISSING_BIN, Block, Limits, Split
+from ._random cimport random_unit
+from ._ranking cimport MAX_RANKED, Ranker
+from ._splitter cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
+from ._target cimport Target
+
+cdef enum:
+    # Bytes of a block of copied rows: half of a common second-level cache, the rest
+    # being for histograms and targets.
+    COPY_BYTES = 1 << 18
+    # However narrow they are, larger nodes may be for the bandit to sample.
+    COPY_ROWS = 8000
+    # Levels of blocks: all samples, copied rows, copied rows with ranks for bins.
+    ALL_ROWS = 0
+    COPIED = 1
+    RANKED = 2
+    # Rows of a node after which an interrupt by the user is looked for.
+    SIGNAL_ROWS = 100000
+
+cdef double EPSILON = 2.220446049250313e-16     # as in scikit-learn's builders
+
+
+cdef struct NodeRecord:
+    # The fields of a node of scikit-learn's Tree, by their names there.
+    Py_ssize_t left_child
+    Py_ssize_t right_child
+    Py_ssize_t feature
+    double threshold
+    double impurity
+    Py_ssize_t n_node_samples
+    double weighted_n_node_samples
+    uint8_t missing_go_to_left
+
+
+cdef struct Pending:
+    # A node that is still to be made.
+    Py_ssize_t start            # its rows: positions in the list of ids
+    Py_ssize_t n
+    Py_ssize_t depth
+    Py_ssize_t parent           # -1: the root
+    bint is_left
+    int level                   # which block its ids refer to
+    Py_ssize_t n_constant       # features known to be constant
+    double lower                # bounds of its value
+    double upper
+
+
+cdef struct Leaf:
+    # Best first: a leaf that can be split.
+    Pending node
+    Py_ssize_t id               # its number in the tree
+    Split split
+    Py_ssize_t n_left
+    double improvement
+    double* totals              # of its two children
+
+
+cdef class Grower:
+    """Grow a tree.
+
+    Parameters
+    ----------
+    packed : PackedData
+        The samples in bins.
+    splitter : Splitter
+        Finds the splits; knows the target.
+    ids : ndarray of shape (n,), uint32
+        Rows of the samples to learn from, ascending. Those with weight 0 are left out.
+    max_depth, min_samples_split, min_samples_leaf : int
+    min_weight_leaf, min_impurity_decrease : float
+        When to stop, as in scikit-learn.
+    max_leaf_nodes : int
+        Grow best first to that many leaves; -1 for depth first without a limit.
+    monotonic : bool
+        Whether there are monotonic constraints.
+    ranker : Ranker or None
+        Ranks the rows of small nodes; None if every value has a bin of its own.
+    """
+
+    cdef Splitter splitter
+    cdef Target target
+    cdef Block blocks[3]
+    cdef const uint8_t[:, ::1] rows
+    cdef const uint8_t[:, ::1] columns
+    cdef const double[:, ::1] low
+    cdef const double[:, ::1] high
+    cdef Ranker ranker                      # None: every value has its own bin
+    cdef uint32_t[::1] ids
+    cdef uint32_t[::1] scratch_ids
+    cdef Py_ssize_t copy_rows               # rows that fit into a copied block
+    cdef uint8_t* copied
+    cdef uint32_t* origin                   # copied rows: their number in all samples
+    cdef Py_ssize_t max_depth
+    cdef Py_ssize_t min_samples_split
+    cdef Py_ssize_t max_leaf_nodes
+    cdef double min_impurity_decrease
+    cdef Limits limits
+    cdef double root_weight
+    cdef NodeRecord* nodes
+    cdef double* values
+    cdef Py_ssize_t n_nodes
+    cdef Py_ssize_t capacity
+    cdef readonly Py_ssize_t depth
+    cdef Pending* stack
+    cdef double* stack_totals
+    cdef Py_ssize_t n_pending
+    cdef Py_ssize_t stack_capacity
+    cdef Leaf* leaves                       # best first: leaves that can be split
+    cdef double* leaf_totals
+    cdef Py_ssize_t n_expandable
+    cdef double* work                       # totals of a node, of its children
+    cdef Split split
+    cdef object error                       # raised by an interrupt
+
+    def __init__(
+        self, packed, Splitter splitter, ids, *, max_depth, min_samples_split,
+        min_samples_leaf, min_weight_leaf, min_impurity_decrease, max_leaf_nodes,
+        monotonic, Ranker ranker,
+    ):
+        cdef Py_ssize_t n_channels = splitter.target.n_channels
+
+        self.splitter = splitter
+        self.target = splitter.target
+        self.rows = packed.rows
+        self.columns = packed.columns
+        self.low = packed.bin_low
+        self.high = packed.bin_high
+        self.ids = ids
+        self.scratch_ids = np.empty(len(ids), dtype=np.uint32)
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.limits.min_weight_leaf = min_weight_leaf
+        self.limits.min_samples_leaf = min_samples_leaf
+        self.limits.monotonic = monotonic
+        self.describe_samples()
+        if max_leaf_nodes < 0:
+            self.reserve_copies()
+            self.ranker = ranker
+            if ranker is not None:
+                self.target.reserve_copy(1, MAX_RANKED)
+        self.work = <double*> malloc(4 * n_channels * sizeof(double))
+        if self.work == NULL:
+            raise MemoryError
+        self.split.left = self.work + 3 * n_channels
+
+    def __dealloc__(self):
+        free(self.copied)
+        free(self.origin)
+        free(self.nodes)
+        free(self.values)
+        free(self.stack)
+        free(self.stack_totals)
+        free(self.leaves)
+        free(self.leaf_totals)
+        free(self.work)
+
+    cdef int describe_samples(self) except -1:
+        """Set up the block of all samples."""
+        cdef Block* block = &self.blocks[ALL_ROWS]
+
+        memset(self.blocks, 0, sizeof(self.blocks))
+        block.rows = &self.rows[0, 0]
+        block.stride = self.rows.shape[1]
+        block.columns = &self.columns[0, 0]
+        block.n_rows = self.rows.shape[0]
+        block.low = &self.low[0, 0]
+        block.high = &self.high[0, 0]
+        block.n_values = self.low.shape[1]
+        self.target.describe(block)
+        return 0
+
+    cdef int reserve_copies(self) except -1:
+        """Make room for the block of copied rows."""
+        cdef Py_ssize_t stride = self.rows.shape[1]
+
+        self.copy_rows = min(COPY_BYTES // stride, COPY_ROWS, len(self.ids))
+        self.copy_rows = max(self.copy_rows, min(MAX_RANKED, len(self.ids)))
+        self.copied = <uint8_t*> malloc(self.copy_rows * stride)
+        self.origin = <uint32_t*> malloc(self.copy_rows * sizeof(uint32_t))
+        if self.copied == NULL or self.origin == NULL:
+            raise MemoryError
+        self.target.reserve_copy(0, self.copy_rows)
+        self.blocks[COPIED] = self.blocks[ALL_ROWS]
+        self.blocks[COPIED].columns = NULL
+        self.blocks[COPIED].rows = self.copied
+        return 0
+
+    def grow(self):
+        """Grow the tree.
+
+        Returns
+        -------
+        nodes : structured ndarray
+            Nodes in the order of scikit-learn's builders, with the fields of its trees.
+        values : ndarray of shape (n_nodes, n_values)
+            Predictions of the nodes.
+        """
+        cdef int status
+
+        with nogil:
+            if self.max_leaf_nodes < 0:
+                status = self.grow_depth_first()
+            else:
+                status = self.grow_best_first()
+        if status < 0:
+            raise self.error if self.error is not None else MemoryError()
+        nodes = np.asarray(<NodeRecord[:self.n_nodes]> self.nodes).copy()
+        values = np.asarray(
+            <double[:self.n_nodes, :self.target.n_values]> self.values
+        ).copy()
+        return nodes, values
+
+    cdef bint is_interrupted(self) noexcept with gil:
+        """Whether the user wants to stop; the exception is kept for `grow` to raise."""
+        try:
+            PyErr_CheckSignals()
+        except BaseException as error:
+            self.error = error
+            return True
+        return False
+
+    # -- depth first ----
+
+    cdef int grow_depth_first(self) noexcept nogil:
+        cdef Py_ssize_t n_channels = self.target.n_channels
+        cdef double* totals = self.work
+        cdef double* left = self.work + n_channels
+        cdef double* right = self.work + 2 * n_channels
+        cdef Pending node, child
+        cdef Py_ssize_t n_left, id
+        cdef double middle = 0.0
+
+        self.start_root(&node)
+        if self.push(&node, totals) < 0:
+            return -1
+        while self.n_pending:
+            self.n_pending -= 1
+            node = self.stack[self.n_pending]
+            memcpy(
+                totals, self.stack_totals + self.n_pending * n_channels,
+                n_channels * sizeof(double),
+            )
+            id = self.add_node(&node, totals)
+            if id < 0 or (node.n > SIGNAL_ROWS and self.is_interrupted()):
+                return -1
+            if self.is_leaf(&node, totals):
+                continue
+            if node.level == ALL_ROWS and node.n <= self.copy_rows:
+                self.copy_node(&node)
+            if (
+                self.ranker is not None
+                and node.level == COPIED
+                and node.n <= MAX_RANKED
+            ):
+                self.rank_node(&node)
+            n_left = self.split_node(&node, totals, left, right)
+            if n_left == 0:
+                continue
+            self.set_split(id, n_left, node.n, &self.blocks[node.level])
+            child = node
+            child.depth += 1
+            child.parent = id
+            if self.limits.monotonic:
+                middle = self.target.middle(left, right)
+            child.start = node.start + n_left
+            child.n = node.n - n_left
+            child.is_left = False
+            if self.limits.monotonic:
+                self.bound(&child, &node, middle)
+            if self.push(&child, right) < 0:
+                return -1
+            child.start = node.start
+            child.n = n_left
+            child.is_left = True
+            if self.limits.monotonic:
+                self.bound(&child, &node, middle)
+            if self.push(&child, left) < 0:
+                return -1
+        return 0
+
+    # -- nodes ----
+
+    cdef void start_root(self, Pending* node) noexcept nogil:
+        """Describe the root; its totals go to the front of `work`."""
+        node.start = 0
+        node.n = self.ids.shape[0]
+        node.depth = 0
+        node.parent = -1
+        node.is_left = False
+        node.level = ALL_ROWS
+        node.n_constant = 0
+        node.lower = -INFINITY
+        node.upper = INFINITY
+        self.target.summarise(&self.blocks[0], &self.ids[0], node.n, self.work)
+        self.root_weight = self.target.weight(self.work)
+
+    cdef bint is_leaf(self, const Pending* node, const double* totals) noexcept nogil:
+        """Whether a node is not even to be searched for a split."""
+        return (
+            node.depth >= self.max_depth
+            or node.n < self.min_samples_split
+            or node.n < 2 * self.limits.min_samples_leaf
+            or self.target.weight(totals) < 2 * self.limits.min_weight_leaf
+            or self.target.impurity(totals) <= EPSILON
+        )
+
+    cdef Py_ssize_t split_node(
+        self, Pending* node, double* totals, double* left, double* right
+    ) noexcept nogil:
+        """Search and carry out the split of a node; 0 if it becomes a leaf.
+
+        Returns the number of rows that went left, and the totals of both children.
+        """
+        cdef const Block* block = &self.blocks[node.level]
+        cdef uint32_t* ids = &self.ids[node.start]
+        cdef Py_ssize_t n_left
+        cdef Outcome outcome
+
+        self.limits.n_rows = node.n
+        self.limits.lower = node.lower
+        self.limits.upper = node.upper
+        outcome = self.splitter.search(
+            block, ids, node.n, totals, &self.limits, &node.n_constant, &self.split
+        )
+        if outcome == NOTHING or outcome == PENNILESS:
+            return 0
+        n_left = self.partition(block, ids, node.n)
+        self.summarise_children(
+            block, ids, node.n, n_left, outcome, totals, left, right
+        )
+        if outcome == SAMPLED and not self.is_valid(node.n, n_left, left, right):
+            outcome = self.splitter.search_exactly(
+                block, ids, node.n, totals, &self.limits, &node.n_constant, &self.split
+            )
+            if outcome != FOUND:
+                return 0
+            n_left = self.partition(block, ids, node.n)
+            self.summarise_children(
+                block, ids, node.n, n_left, outcome, totals, left, right
+            )
+        if (
+            self.min_impurity_decrease > 0.0
+            and self.improvement(totals, left, right) + EPSILON
+            < self.min_impurity_decrease
+        ):
+            return 0
+        return n_left
+
+    cdef double improvement(
+        self, const double* totals, const double* left, const double* right
+    ) noexcept nogil:
+        """Decrease in impurity by a split, weighted by the node's share of the data."""
+        return (
+            self.target.weight(totals) * self.target.impurity(totals)
+            - self.target.weight(left) * self.target.impurity(left)
+            - self.target.weight(right) * self.target.impurity(right)
+        ) / self.root_weight
+
+    cdef void summarise_children(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, Py_ssize_t n_left,
+        Outcome outcome, const double* totals, double* left, double* right,
+    ) noexcept nogil:
+        """Totals of both children: known from the search, or from their rows."""
+        cdef Py_ssize_t k
+
+        if outcome == FOUND and self.target.keeps_left:
+            for k in range(self.target.n_channels):
+                left[k] = self.split.left[k]
+                right[k] = totals[k] - left[k]
+        else:
+            self.target.summarise(block, ids, n_left, left)
+            self.target.summarise(block, ids + n_left, n - n_left, right)
+
+    cdef bint is_valid(
+        self, Py_ssize_t n, Py_ssize_t n_left, const double* left, const double* right
+    ) noexcept nogil:
+        """Whether a split chosen on a sample respects the limits on all rows."""
+        return (
+            n_left >= self.limits.min_samples_leaf
+            and n - n_left >= self.limits.min_samples_leaf
+            and self.target.weight(left) >= self.limits.min_weight_leaf
+            and self.target.weight(right) >= self.limits.min_weight_leaf
+            and not self.limits.monotonic
+        )
+
+    cdef Py_ssize_t partition(
+        self, const Block* block, uint32_t* ids, Py_ssize_t n
+    ) noexcept nogil:
+        """Move the rows that go left to the front, keeping their order."""
+        cdef const uint8_t* bins
+        cdef Py_ssize_t i, stride, n_left = 0, n_right = 0
+        cdef uint32_t* right = &self.scratch_ids[0]
+        cdef uint32_t id
+        cdef uint8_t last = <uint8_t> self.split.bin
+        cdef bint goes_right, missing_left = self.split.missing_left
+        cdef bint any_missing = self.split.has_missing and missing_left
+
+        if block.columns != NULL:
+            bins = block.columns + self.split.feature * block.n_rows
+            stride = 1
+        else:
+            bins = block.rows + self.split.feature
+            stride = block.stride
+        for i in range(n):
+            id = ids[i]
+            goes_right = bins[<Py_ssize_t> id * stride] > last
+            if any_missing:
+                goes_right &= bins[<Py_ssize_t> id * stride] != MISSING_BIN
+            ids[n_left] = id
+            right[n_right] = id
+            n_left += not goes_right
+            n_right += goes_right
+        memcpy(ids + n_left, right, n_right * sizeof(uint32_t))
+        return n_left
+
+    cdef void bound(
+        self, Pending* child, const Pending* node, double middle
+    ) noexcept nogil:
+        """Bounds of a child's value, from its parent's and the monotonic constraint."""
+        cdef int8_t constraint = self.splitter.constraints[self.split.feature]
+
+        child.lower = node.lower
+        child.upper = node.upper
+        if constraint == 0:
+            return
+        if (constraint > 0) == child.is_left:
+            child.upper = middle
+        else:
+            child.lower = middle
+
+    # -- copies ----
+
+    cdef void copy_node(self, Pending* node) noexcept nogil:
+        """Copy a node's rows together; its subtree is grown on the copy."""
+        cdef const Block* block = &self.blocks[ALL_ROWS]
+        cdef Py_ssize_t i, stride = block.stride
+        cdef uint32_t* ids = &self.ids[node.start]
+
+        for i in range(node.n):
+            memcpy(
+                self.copied + i * stride,
+                block.rows + <Py_ssize_t> ids[i] * stride,
+                stride,
+            )
+        self.target.gather(0, block, ids, node.n, 0, &self.blocks[COPIED])
+        for i in range(node.n):
+            self.origin[i] = ids[i]
+            ids[i] = <uint32_t> i
+        node.level = COPIED
+
+    cdef void rank_node(self, Pending* node) noexcept nogil:
+        """Replace a node's bins by ranks; its subtree is grown on these."""
+        cdef const Block* block = &self.blocks[COPIED]
+        cdef uint32_t* ids = &self.ids[node.start]
+        cdef Py_ssize_t i, n_varying = self.splitter.n_features - node.n_constant
+
+        if n_varying == 0:
+            return
+        self.ranker.rank(
+            block, ids, self.origin, node.n, &self.splitter.features[node.n_constant],
+            n_varying, &self.blocks[RANKED],
+        )
+        self.target.gather(1, block, ids, node.n, 0, &self.blocks[RANKED])
+        for i in range(node.n):
+            ids[i] = <uint32_t> i
+        node.level = RANKED
+
+    # -- best first ----
+
+    cdef int grow_best_first(self) noexcept nogil:
+        """Expand the leaf whose split improves most until there are enough leaves.
+
+        The split of a leaf is found (and its rows are put in order) as soon as there is
+        such a leaf; expanding it is then only a matter of bookkeeping. Nodes are not
+        finished one subtree at a time, so nothing is copied and no constants are known.
+        """
+        cdef Py_ssize_t n_channels = self.target.n_channels
+        cdef Py_ssize_t n_leaves = 1, best, i, side
+        cdef Leaf leaf
+        cdef Pending child
+        cdef double middle = 0.0
+
+        self.leaves = <Leaf*> malloc((self.max_leaf_nodes + 1) * sizeof(Leaf))
+        self.leaf_totals = <double*> malloc(
+            (self.max_leaf_nodes + 1) * 2 * n_channels * sizeof(double)
+        )
+        if self.leaves == NULL or self.leaf_totals == NULL:
+            return -1
+        for i in range(self.max_leaf_nodes + 1):
+            self.leaves[i].totals = self.leaf_totals + 2 * i * n_channels
+        self.start_root(&child)
+        if self.add_leaf(&child, self.work) < 0:
+            return -1
+        while self.n_expandable and n_leaves < self.max_leaf_nodes:
+            best = 0
+            for i in range(1, self.n_expandable):
+                if self.leaves[i].improvement > self.leaves[best].improvement:
+                    best = i
+            # Swap it out of the list; its totals stay in the place behind the list.
+            self.n_expandable -= 1
+            leaf = self.leaves[best]
+            self.leaves[best] = self.leaves[self.n_expandable]
+            self.leaves[self.n_expandable] = leaf
+            self.split = leaf.split
+            self.split.left = self.work + 3 * n_channels
+            self.set_split(leaf.id, leaf.n_left, leaf.node.n, &self.blocks[ALL_ROWS])
+            memcpy(
+                self.leaf_totals + 2 * self.max_leaf_nodes * n_channels,
+                leaf.totals, 2 * n_channels * sizeof(double),
+            )
+            if self.limits.monotonic:
+                middle = self.target.middle(leaf.totals, leaf.totals + n_channels)
+            for side in range(2):
+                child = leaf.node
+                child.depth += 1
+                child.parent = leaf.id
+                child.is_left = side == 0
+                child.n_constant = 0
+                if side == 0:
+                    child.n = leaf.n_left
+                else:
+                    child.start += leaf.n_left
+                    child.n -= leaf.n_left
+                self.split.feature = leaf.split.feature
+                if self.limits.monotonic:
+                    self.bound(&child, &leaf.node, middle)
+                memcpy(
+                    self.work,
+                    self.leaf_totals
+                    + (2 * self.max_leaf_nodes + side) * n_channels,
+                    n_channels * sizeof(double),
+                )
+                if self.add_leaf(&child, self.work) < 0:
+                    return -1
+            n_leaves += 1
+        return 0
+
+    cdef int add_leaf(self, Pending* node, double* totals) noexcept nogil:
+        """Add a node and, if it can be split, what its split would be."""
+        cdef Py_ssize_t n_channels = self.target.n_channels
+        cdef double* left = self.work + n_channels
+        cdef double* right = self.work + 2 * n_channels
+        cdef Leaf* leaf = &self.leaves[self.n_expandable]
+        cdef Py_ssize_t id = self.add_node(node, totals)
+
+        if id < 0 or (node.n > SIGNAL_ROWS and self.is_interrupted()):
+            return -1
+        if self.is_leaf(node, totals):
+            return 0
+        leaf.n_left = self.split_node(node, totals, left, right)
+        if leaf.n_left == 0:
+            return 0
+        leaf.node = node[0]
+        leaf.id = id
+        leaf.split = self.split
+        leaf.improvement = self.improvement(totals, left, right)
+        memcpy(leaf.totals, left, n_channels * sizeof(double))
+        memcpy(leaf.totals + n_channels, right, n_channels * sizeof(double))
+        self.n_expandable += 1
+        return 0
+
+    # -- results ----
+
+    cdef Py_ssize_t add_node(
+        self, const Pending* node, const double* totals
+    ) noexcept nogil:
+        """Append a node, for now a leaf; returns its number or -1 (no memory)."""
+        cdef NodeRecord* record
+        cdef Py_ssize_t id = self.n_nodes, capacity
+        cdef void* grown
+
+        if id == self.capacity:
+            capacity = max(2 * self.capacity, <Py_ssize_t> 64)
+            grown = realloc(self.nodes, capacity * sizeof(NodeRecord))
+            if grown == NULL:
+                return -1
+            self.nodes = <NodeRecord*> grown
+            grown = realloc(
+                self.values, capacity * self.target.n_values * sizeof(double)
+            )
+            if grown == NULL:
+                return -1
+            self.values = <double*> grown
+            self.capacity = capacity
+        record = &self.nodes[id]
+        record.left_child = -1
+        record.right_child = -1
+        record.feature = -2
+        record.threshold = -2.0
+        record.impurity = self.target.impurity(totals)
+        record.n_node_samples = node.n
+        record.weighted_n_node_samples = self.target.weight(totals)
+        record.missing_go_to_left = False
+        self.target.value(
+            totals, node.lower, node.upper, self.values + id * self.target.n_values
+        )
+        if node.parent >= 0:
+            if node.is_left:
+                self.nodes[node.parent].left_child = id
+            else:
+                self.nodes[node.parent].right_child = id
+        self.depth = max(self.depth, node.depth)
+        self.n_nodes += 1
+        return id
+
+    cdef void set_split(
+        self, Py_ssize_t id, Py_ssize_t n_left, Py_ssize_t n, const Block* block
+    ) noexcept nogil:
+        """Make an inner node of a leaf: its feature, threshold and missing values."""
+        cdef NodeRecord* record = &self.nodes[id]
+        cdef Py_ssize_t first = self.split.feature * block.n_values
+        cdef double low, high
+
+        record.feature = self.split.feature
+        low = block.high[first + self.split.bin]
+        if self.split.next_bin == MISSING_BIN:
+            record.threshold = INFINITY
+        else:
+            high = block.low[first + self.split.next_bin]
+            if self.splitter.n_thresholds:
+                # Given that a uniform threshold is in this gap, it is uniform in it.
+                record.threshold = low + (high - low) * random_unit(
+                    &self.splitter.random
+                )
+            else:
+                record.threshold = low / 2.0 + high / 2.0
+            if not record.threshold < high:
+                record.threshold = low
+        record.missing_go_to_left = (
+            self.split.missing_left if self.split.has_missing else 2 * n_left > n
+        )
+
+    cdef int push(self, const Pending* node, const double* totals) noexcept nogil:
+        """Put a node on the stack; -1 if there is no memory."""
+        cdef Py_ssize_t capacity, n_channels = self.target.n_channels
+        cdef void* grown
+
+        if self.n_pending == self.stack_capacity:
+            capacity = max(2 * self.stack_capacity, <Py_ssize_t> 64)
+            grown = realloc(self.stack, capacity * sizeof(Pending))
+            if grown == NULL:
+                return -1
+            self.stack = <Pending*> grown
+            grown = realloc(self.stack_totals, capacity * n_channels * sizeof(double))
+            if grown == NULL:
+                return -1
+            self.stack_totals = <double*> grown
+            self.stack_capacity = capacity
+        self.stack[self.n_pending] = node[0]
+        memcpy(
+            self.stack_totals + self.n_pending * n_channels, totals,
+            n_channels * sizeof(double),
+        )
+        self.n_pending += 1
+        return 0

@@ -1,0 +1,219 @@
+"""From an estimator's parameters to a grown tree."""
+
+from math import ceil
+from numbers import Integral, Real
+
+import numpy as np
+
+from sklearn_bandit._compat import Interval, StrOptions
+
+from ._bandit_splitter import BanditSplitter
+from ._grower import Grower
+from ._handover import to_sklearn_tree
+from ._packing import MAX_BINS
+from ._ranking import Ranker, refinable_features
+from ._splitter import Splitter
+
+MAX_INT64 = np.iinfo(np.int64).max
+MAX_INT32 = np.iinfo(np.int32).max
+
+# Rows from which on a node is sampled. With fewer than 8,000 the histograms of a few
+# features cost less than the tests; "auto" waits until sampling pays with hardly any.
+MIN_ROWS = {"exact": 0, "mab": 8_000, "auto": 50_000}
+
+# Histograms of all features drawn are held at once; beyond this many numbers (with very
+# many classes) the exact search, which holds a few at a time, is used instead.
+N_SLOTS = 256
+MAX_CELLS = 1 << 25
+
+# Parameters of trees and forests that scikit-learn's do not have.
+PARAMETER_CONSTRAINTS = {
+    "solver": [StrOptions({"mab", "exact", "auto"})],
+    "max_bins": [Interval(Integral, 2, MAX_BINS, closed="both")],
+    "delta": [Interval(Real, 0.0, 1.0, closed="left")],
+    "batch_size": [Interval(Integral, 32, None, closed="left")],
+    "tol": [Interval(Real, 0.0, None, closed="left")],
+    "max_insertions": [Interval(Integral, 0, None, closed="left"), None],
+}
+PARAMETERS = tuple(PARAMETER_CONSTRAINTS)
+
+# Those of extremely randomised trees.
+THRESHOLD_CONSTRAINTS = {
+    "n_thresholds": [Interval(Integral, 1, None, closed="left"), StrOptions({"sqrt"})]
+}
+
+
+def grow_tree(estimator, problem, seed, counts=None, weights=None, budget=None):
+    """Grow the tree of one estimator.
+
+    Parameters
+    ----------
+    estimator : DecisionTreeClassifier or DecisionTreeRegressor
+        Its parameters say how to grow.
+    problem : Problem
+        The training set.
+    seed : int
+        Of all random choices.
+    counts, weights : ndarray of shape (n_samples,) or None
+        Bootstrap counts; or weights, the counts included.
+    budget : int or None
+        Insertions into histograms that may be made.
+
+    Returns
+    -------
+    tree : sklearn.tree._tree.Tree
+        The tree.
+    n_insertions : int
+        Insertions made.
+    """
+    target, ids = problem.target(counts, weights)
+    n_samples = problem.n_samples
+    min_samples_leaf = _as_count(estimator.min_samples_leaf, n_samples)
+    min_samples_split = max(
+        2, _as_count(estimator.min_samples_split, n_samples), 2 * min_samples_leaf
+    )
+    if weights is not None:
+        total = weights.sum()
+    else:
+        total = n_samples if counts is None else counts.sum()
+    constraints = monotonic_constraints(estimator, problem)
+    splitter = make_splitter(
+        estimator, problem, target, constraints, budget, seed, min_samples_leaf > 1
+    )
+    max_leaf_nodes = estimator.max_leaf_nodes
+    grower = Grower(
+        problem.packed,
+        splitter,
+        ids,
+        max_depth=MAX_INT32 if estimator.max_depth is None else estimator.max_depth,
+        min_samples_split=min_samples_split,
+        min_samples_leaf=min_samples_leaf,
+        min_weight_leaf=estimator.min_weight_fraction_leaf * total,
+        min_impurity_decrease=estimator.min_impurity_decrease,
+        max_leaf_nodes=-1 if max_leaf_nodes is None else max_leaf_nodes,
+        monotonic=constraints is not None,
+        ranker=make_ranker(problem.packed),
+    )
+    nodes, values = grower.grow()
+    if problem.features is not None:
+        inner = nodes["left_child"] >= 0
+        nodes["feature"][inner] = problem.features[nodes["feature"][inner]]
+    tree = to_sklearn_tree(
+        nodes, values, grower.depth, problem.n_features_in, problem.n_classes
+    )
+    return tree, splitter.n_insertions
+
+
+def make_splitter(estimator, problem, target, constraints, budget, seed, count_rows):
+    """Make the splitter that an estimator's `solver` asks for."""
+    packed = problem.packed
+    max_features = count_features(estimator.max_features, problem.n_features)
+    if constraints is None:
+        constraints = np.zeros(problem.n_features, dtype=np.int8)
+    arguments = (
+        target,
+        packed.n_bins,
+        max_features,
+        count_thresholds(estimator, problem),
+        constraints,
+        MAX_INT64 if budget is None else budget,
+        seed,
+        count_rows,
+    )
+    min_rows = MIN_ROWS[estimator.solver]
+    n_cells = N_SLOTS * min(max_features, problem.n_features) * target.n_channels
+    if (
+        estimator.solver == "exact"
+        or estimator.delta == 0.0
+        or not target.has_losses
+        or n_cells > MAX_CELLS
+        or problem.n_samples < min_rows
+    ):
+        return Splitter(*arguments)
+    return BanditSplitter(
+        *arguments,
+        has_missing=packed.has_missing,
+        delta=estimator.delta,
+        batch_size=estimator.batch_size,
+        tol=estimator.tol,
+        min_rows=min_rows,
+        n_samples=problem.n_samples,
+        stride=packed.rows.shape[1],
+    )
+
+
+def make_ranker(packed):
+    """Make the ranker of small nodes, if there is anything to rank."""
+    if packed.raw is None or not refinable_features(packed).any():
+        return None
+    return Ranker(packed)
+
+
+def root_cost(estimator, problem):
+    """Return the insertions that the search at the root takes at least."""
+    n_features = min(
+        count_features(estimator.max_features, problem.n_features), problem.n_features
+    )
+    n_rows = problem.n_samples
+    if estimator.solver != "exact" and n_rows >= MIN_ROWS[estimator.solver]:
+        n_rows = min(estimator.batch_size, n_rows)
+    return n_rows * n_features
+
+
+def _as_count(value, n_samples):
+    """Return the number of samples that a parameter stands for."""
+    return value if isinstance(value, Integral) else ceil(value * n_samples)
+
+
+def count_features(max_features, n_features):
+    """Return the number of features to look at in a node."""
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        return max(1, int(np.sqrt(n_features)))
+    if max_features == "log2":
+        return max(1, int(np.log2(n_features)))
+    if isinstance(max_features, Integral):
+        return max_features
+    return max(1, int(max_features * n_features))
+
+
+def count_thresholds(estimator, problem):
+    """Return the number of random thresholds per feature; 0 for all thresholds."""
+    if estimator.splitter == "best":
+        return 0
+    n_thresholds = getattr(estimator, "n_thresholds", 1)
+    if n_thresholds == "sqrt":
+        return max(1, int(np.sqrt(problem.n_features)))
+    return n_thresholds
+
+
+def monotonic_constraints(estimator, problem):
+    """Monotonic constraints as the kernels want them, or None if there are none."""
+    if estimator.monotonic_cst is None:
+        return None
+    if len(problem.n_classes) > 1:
+        raise ValueError(
+            "Monotonicity constraints are not supported with multiple outputs."
+        )
+    constraints = np.asarray(estimator.monotonic_cst)
+    if constraints.shape[0] != problem.n_features:
+        raise ValueError(
+            f"monotonic_cst has shape {constraints.shape[0]} but the input data "
+            f"X has {problem.n_features} features."
+        )
+    if not np.isin(constraints, (-1, 0, 1)).all():
+        raise ValueError(
+            "monotonic_cst must be None or an array-like of -1, 0 or 1, but"
+            f" got {np.unique(constraints)}"
+        )
+    constraints = constraints.astype(np.int8)
+    if problem.is_classification:
+        if problem.n_classes[0] > 2:
+            raise ValueError(
+                "Monotonicity constraints are not supported with multiclass "
+                "classification"
+            )
+        # The kernels bound the share of the first class; constraints are on the second.
+        constraints *= -1
+    return constraints

@@ -1,0 +1,43 @@
+"""Read a dense matrix of any common type, in place, as float32: see ``_matrix.pyx``."""
+
+from libc.stdint cimport uint32_t
+
+cdef enum ValueType:
+    UINT8       # also bool
+    INT16
+    INT32
+    INT64
+    FLOAT32
+    FLOAT64
+
+cdef struct Matrix:
+    const char* data            # first element
+    Py_ssize_t n_rows
+    Py_ssize_t n_columns
+    Py_ssize_t row_stride       # bytes from a row to the next
+    Py_ssize_t column_stride    # bytes from a column to the next
+    ValueType type
+
+
+cdef class MatrixView:
+    """A `Matrix` that keeps the array it points into alive."""
+
+    cdef readonly object array  # the array, uncopied
+    cdef Matrix matrix
+
+
+cdef void load_column(
+    const Matrix* matrix,
+    Py_ssize_t column,
+    Py_ssize_t start,           # first row
+    Py_ssize_t n,               # number of rows
+    float* out,
+) noexcept nogil
+
+cdef void gather_column(
+    const Matrix* matrix,
+    Py_ssize_t column,
+    const uint32_t* rows,       # any rows, in any order
+    Py_ssize_t n,
+    float* out,
+) noexcept nogil

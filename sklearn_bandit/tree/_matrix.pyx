@@ -1,0 +1,167 @@
+"""Read a dense matrix of any common type, in place, as float32.
+
+scikit-learn's trees are grown and predict on ``float32(X)``. Kernels here see the same
+numbers whatever the type and the order of the user's matrix, converted a few hundred
+values at a time, so that the matrix itself (it may be memory-mapped) is never copied
+whole.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
+
+ctypedef fused value_t:
+    uint8_t
+    int16_t
+    int32_t
+    int64_t
+    float
+    double
+
+_TYPES = {
+    "bool": UINT8,
+    "uint8": UINT8,
+    "int16": INT16,
+    "int32": INT32,
+    "int64": INT64,
+    "float32": FLOAT32,
+    "float64": FLOAT64,
+}
+
+
+def is_readable(X):
+    """Whether an array can be read in place: its type is one of the common ones.
+
+    Parameters
+    ----------
+    X : ndarray
+        Any array.
+
+    Returns
+    -------
+    bool
+    """
+    return X.dtype.name in _TYPES and X.dtype.isnative and X.flags.aligned
+
+
+cdef class MatrixView:
+    """A dense matrix that kernels read in place as float32.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_rows, n_columns)
+        Boolean, uint8, int16, int32, int64, float32 or float64; any strides; may be
+        read-only or memory-mapped.
+    """
+
+    def __cinit__(self, array):
+        if array.ndim != 2 or not is_readable(array):
+            raise ValueError(f"Cannot read a matrix of {array.dtype} in place.")
+        cdef size_t address = array.__array_interface__["data"][0]
+        self.array = array
+        self.matrix.data = <const char*>address
+        self.matrix.n_rows, self.matrix.n_columns = array.shape
+        self.matrix.row_stride, self.matrix.column_stride = array.strides
+        self.matrix.type = _TYPES[array.dtype.name]
+
+    def column(self, Py_ssize_t column, rows=None):
+        """Return one column, or some of its rows, as float32.
+
+        Parameters
+        ----------
+        column : int
+            Which column.
+        rows : ndarray of uint32, default=None
+            Which rows; None for all.
+
+        Returns
+        -------
+        ndarray of float32
+        """
+        cdef const uint32_t[::1] ids
+        cdef float[::1] out
+        if not 0 <= column < self.matrix.n_columns:
+            raise IndexError(f"No column {column}.")
+        if rows is None:
+            out = np.empty(self.matrix.n_rows, dtype=np.float32)
+            if out.shape[0]:
+                load_column(&self.matrix, column, 0, out.shape[0], &out[0])
+        else:
+            ids = rows
+            out = np.empty(ids.shape[0], dtype=np.float32)
+            if out.shape[0]:
+                if np.max(rows) >= self.matrix.n_rows:
+                    raise IndexError("No such row.")
+                gather_column(&self.matrix, column, &ids[0], out.shape[0], &out[0])
+        return np.asarray(out)
+
+
+cdef void _load(
+    const value_t* first, Py_ssize_t stride, Py_ssize_t n, float* out
+) noexcept nogil:
+    cdef const char* at = <const char*>first
+    cdef Py_ssize_t i
+
+    if stride == sizeof(value_t):
+        for i in range(n):
+            out[i] = <float>first[i]
+        return
+    for i in range(n):
+        out[i] = <float>(<const value_t*>(at + i * stride))[0]
+
+
+cdef void _gather(
+    const value_t* first, Py_ssize_t stride, const uint32_t* rows, Py_ssize_t n,
+    float* out
+) noexcept nogil:
+    cdef const char* at = <const char*>first
+    cdef Py_ssize_t i
+
+    for i in range(n):
+        out[i] = <float>(<const value_t*>(at + rows[i] * stride))[0]
+
+
+cdef void load_column(
+    const Matrix* matrix, Py_ssize_t column, Py_ssize_t start, Py_ssize_t n, float* out
+) noexcept nogil:
+    """Read consecutive rows of a column."""
+    cdef Py_ssize_t stride = matrix.row_stride
+    cdef const char* first = (
+        matrix.data + start * stride + column * matrix.column_stride
+    )
+    if matrix.type == UINT8:
+        _load(<const uint8_t*>first, stride, n, out)
+    elif matrix.type == INT16:
+        _load(<const int16_t*>first, stride, n, out)
+    elif matrix.type == INT32:
+        _load(<const int32_t*>first, stride, n, out)
+    elif matrix.type == INT64:
+        _load(<const int64_t*>first, stride, n, out)
+    elif matrix.type == FLOAT32:
+        _load(<const float*>first, stride, n, out)
+    else:
+        _load(<const double*>first, stride, n, out)
+
+
+cdef void gather_column(
+    const Matrix* matrix,
+    Py_ssize_t column,
+    const uint32_t* rows,
+    Py_ssize_t n,
+    float* out,
+) noexcept nogil:
+    """Read any rows of a column."""
+    cdef Py_ssize_t stride = matrix.row_stride
+    cdef const char* first = matrix.data + column * matrix.column_stride
+    if matrix.type == UINT8:
+        _gather(<const uint8_t*>first, stride, rows, n, out)
+    elif matrix.type == INT16:
+        _gather(<const int16_t*>first, stride, rows, n, out)
+    elif matrix.type == INT32:
+        _gather(<const int32_t*>first, stride, rows, n, out)
+    elif matrix.type == INT64:
+        _gather(<const int64_t*>first, stride, rows, n, out)
+    elif matrix.type == FLOAT32:
+        _gather(<const float*>first, stride, rows, n, out)
+    else:
+        _gather(<const double*>first, stride, rows, n, out)

@@ -1,0 +1,197 @@
+"""The training data as trees read it: one byte a value, by rows and by columns.
+
+Packed once per forest and shared by all its trees and threads. Rows serve the nodes
+that are small or sampled (a row is one or a few cache lines), columns the large nodes
+that are counted or partitioned whole.
+"""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from ._binning import MAX_BINS, MISSING_BIN, Binner
+from ._matrix import MatrixView, is_readable
+
+__all__ = ["MAX_BINS", "MISSING_BIN", "PackedData", "pack"]
+
+# So many rows make 255 bins whose counts are equal to about a tenth (78 rows a bin).
+SAMPLE_SIZE = 20_000
+
+# Features binned at a time: bounds the tables (8 KB a feature and thread) of wide data.
+FEATURE_GROUP = 1024
+
+# Values converted at a time where the matrix cannot be read in place.
+CHUNK_VALUES = 1 << 22
+
+CACHE_LINE = 64
+
+
+class PackedData:
+    """A matrix in bins; see :func:`pack`, which makes it.
+
+    Attributes
+    ----------
+    rows : ndarray of uint8 of shape (n_samples, stride)
+        Bins row by row, padded with zeros to a multiple of 16, 32 or 64 bytes; the
+        first row starts on a cache line.
+    columns : ndarray of uint8 of shape (n_features, n_samples)
+        Bins column by column.
+    n_bins : ndarray of int32 of shape (n_features,)
+        Number of bins of each feature, from 1 to 255, that for missing values not
+        counted.
+    has_missing : ndarray of uint8 of shape (n_features,)
+        Whether the feature has missing values; their bin is `MISSING_BIN`.
+    bin_low, bin_high : ndarray of float64 of shape (n_features, 255)
+        Smallest and largest value (as float32) in each bin over all samples.
+    raw : MatrixView or None
+        The values themselves, uncopied; None if they cannot be read in place.
+    n_samples, n_features : int
+        Shape of the matrix.
+    """
+
+    def __init__(self, rows, columns, n_bins, has_missing, bin_low, bin_high, raw):
+        self.rows = rows
+        self.columns = columns
+        self.n_bins = n_bins
+        self.has_missing = has_missing
+        self.bin_low = bin_low
+        self.bin_high = bin_high
+        self.raw = raw
+        self.n_features, self.n_samples = columns.shape
+
+    def threshold(self, feature, left, right):
+        """Threshold of a split between two occupied bins.
+
+        Parameters
+        ----------
+        feature : int or ndarray of int
+            The feature.
+        left : int or ndarray of int
+            The last occupied bin of the left side.
+        right : int or ndarray of int
+            The first occupied bin of the right side.
+
+        Returns
+        -------
+        float or ndarray of float
+            Midpoint between the bins. The values are float32, so that the midpoint in
+            float64 is strictly between them, and ``float32(x) <= threshold`` tells the
+            sides apart as the bins do.
+        """
+        return (self.bin_high[feature, left] + self.bin_low[feature, right]) / 2.0
+
+
+def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None):
+    """Put a matrix into bins.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Numbers of any type, NaN where missing, taken as float32 (as scikit-learn's
+        trees do). A dense matrix of a common type is read in place, in any order of its
+        elements; other ones are converted a chunk of rows at a time.
+    max_bins : int, default=255
+        Bins a feature may have, at least 2, missing values not counted: more keep more
+        of the feature's thresholds, fewer make histograms cheaper.
+    n_threads : int, default=1
+        Threads to use; the result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Draws the rows that quantiles are taken from, if there are more than 20,000.
+
+    Returns
+    -------
+    PackedData
+    """
+    if sparse.issparse(X):
+        X = X.tocsc()
+    n_samples, n_features = X.shape
+    rows = _aligned_zeros(n_samples, _row_stride(n_features))
+    columns = np.empty((n_features, n_samples), dtype=np.uint8)
+    sample = _sample_rows(n_samples, check_random_state(random_state))
+
+    parts = []
+    for first in range(0, n_features, FEATURE_GROUP):
+        group = slice(first, min(first + FEATURE_GROUP, n_features))
+        parts.append(
+            _bin(
+                X[:, group], sample, max_bins, n_threads, rows[:, group], columns[group]
+            )
+        )
+    n_bins, has_missing, bin_low, bin_high = map(
+        np.concatenate, zip(*parts, strict=True)
+    )
+    if not (np.isfinite(bin_low).all() and np.isfinite(bin_high).all()):
+        raise ValueError(
+            "Input X contains infinity or a value too large for dtype('float32')."
+        )
+    raw = MatrixView(X) if _in_place(X) else None
+    return PackedData(rows, columns, n_bins, has_missing, bin_low, bin_high, raw)
+
+
+def _bin(X, sample, max_bins, n_threads, rows, columns):
+    """Write the bins of some features and return what `Binner.bins` says of them."""
+    if sparse.issparse(X):
+        X = X.tocsr()
+    binner = Binner(X.shape[1], max_bins, n_threads)
+    if X.dtype in (np.uint8, np.bool_) and _in_place(X):
+        binner.find_byte_edges(MatrixView(X))
+    elif _in_place(X):
+        binner.find_edges(MatrixView(X), sample)
+    else:
+        sampled = _convert(X[sample])
+        binner.find_edges(MatrixView(sampled), np.arange(len(sample), dtype=np.uint32))
+
+    features = np.arange(X.shape[1])
+    while len(features):
+        for start, chunk in _row_chunks(X):
+            stop = start + chunk.shape[0]
+            binner.assign(
+                MatrixView(chunk), features, rows[start:stop], columns[:, start:stop]
+            )
+        features = binner.add_missed()
+    return binner.bins()
+
+
+def _in_place(X):
+    return isinstance(X, np.ndarray) and is_readable(X)
+
+
+def _row_chunks(X):
+    """Yield the matrix in one piece if it can be read in place, else in chunks."""
+    if _in_place(X):
+        yield 0, X
+        return
+    n_rows = max(CHUNK_VALUES // X.shape[1], 1)
+    for start in range(0, X.shape[0], n_rows):
+        yield start, _convert(X[start : start + n_rows])
+
+
+def _convert(X):
+    X = X.toarray() if sparse.issparse(X) else X
+    # A float64 too large for float32 becomes infinite, which `pack` refuses.
+    with np.errstate(over="ignore"):
+        return np.asarray(X, dtype=np.float32)
+
+
+def _sample_rows(n_samples, random_state):
+    """Draw up to `SAMPLE_SIZE` rows: one out of each of as many equal stretches."""
+    if n_samples <= SAMPLE_SIZE:
+        return np.arange(n_samples, dtype=np.uint32)
+    ends = np.arange(1, SAMPLE_SIZE + 1) * n_samples // SAMPLE_SIZE
+    starts = np.r_[0, ends[:-1]]
+    return random_state.randint(starts, ends).astype(np.uint32)
+
+
+def _row_stride(n_features):
+    """Bytes of a row: few rows straddle cache lines, and little is padding."""
+    for multiple, up_to in ((16, 16), (32, 32), (CACHE_LINE, 4 * CACHE_LINE)):
+        if n_features <= up_to:
+            return -(-n_features // multiple) * multiple
+    return -(-n_features // 16) * 16
+
+
+def _aligned_zeros(n_rows, n_columns):
+    """Zeros whose first row starts on a cache line."""
+    buffer = np.zeros(n_rows * n_columns + CACHE_LINE, dtype=np.uint8)
+    start = -buffer.ctypes.data % CACHE_LINE
+    return buffer[start : start + n_rows * n_columns].reshape(n_rows, n_columns)

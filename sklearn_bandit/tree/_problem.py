@@ -1,0 +1,112 @@
+"""What all trees of one fit share: samples in bins, encoded targets, criterion."""
+
+import numpy as np
+
+from ._class_target import ClassTarget
+from ._median_target import MedianTarget
+from ._real_target import RealTarget
+
+MAX_LABELS = np.iinfo(np.uint16).max + 1
+MAX_COUNT = np.iinfo(np.uint16).max
+
+
+class Problem:
+    """A packed training set, ready to grow trees on.
+
+    Parameters
+    ----------
+    packed : PackedData
+        The samples in bins.
+    y : ndarray of shape (n_samples, n_outputs)
+        Encoded classes (integers from 0 for each output) or real targets.
+    n_classes : ndarray of shape (n_outputs,), intp, or None
+        Number of classes of each output; None for regression.
+    criterion : str
+        The criterion, by scikit-learn's name.
+    features : ndarray of int or None
+        Which features were packed; None for all.
+    n_features_in : int or None
+        Number of features before this selection.
+    """
+
+    def __init__(
+        self, packed, y, n_classes, criterion, features=None, n_features_in=None
+    ):
+        self.packed = packed
+        self.n_samples = packed.n_samples
+        self.n_features = packed.n_features
+        self.is_classification = n_classes is not None
+        self.criterion = criterion
+        self.features = features
+        self.n_features_in = n_features_in or packed.n_features
+        self.codes = y
+        if self.is_classification:
+            self.n_classes = np.asarray(n_classes, dtype=np.intp)
+            if self.n_classes.sum() > MAX_LABELS:
+                raise ValueError(
+                    f"At most {MAX_LABELS} classes, over all outputs, are supported; "
+                    f"y has {self.n_classes.sum()}."
+                )
+            first = np.cumsum(self.n_classes) - self.n_classes
+            self.labels = np.ascontiguousarray(y + first, dtype=np.uint16)
+        else:
+            self.n_classes = np.ones(y.shape[1], dtype=np.intp)
+            self.shift = np.zeros(y.shape[1])
+            if criterion == "absolute_error" and y.shape[1] > 1:
+                raise NotImplementedError(
+                    'criterion="absolute_error" with several outputs is not supported.'
+                )
+            if criterion not in ("poisson", "absolute_error"):
+                self.shift = y.mean(axis=0, dtype=np.float64)
+            self.centred = np.asarray(y, dtype=np.float64) - self.shift
+        self.ones = np.ones(self.n_samples, dtype=np.uint16)
+        self.all_ids = np.arange(self.n_samples, dtype=np.uint32)
+
+    def target(self, counts=None, weights=None):
+        """Make the target of a tree.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_samples,), uint16, or None
+            How often each sample is in the bootstrap sample; None for once.
+        weights : ndarray of shape (n_samples,), float64, or None
+            Weights, the counts included; None for the counts alone.
+
+        Returns
+        -------
+        target : Target
+            What the tree predicts.
+        ids : ndarray of shape (n,), uint32
+            The samples whose weight is not zero. The caller may change it.
+        """
+        if weights is not None:
+            ids = np.flatnonzero(weights).astype(np.uint32)
+        elif counts is not None:
+            ids = np.flatnonzero(counts).astype(np.uint32)
+        else:
+            ids = self.all_ids.copy()
+        if self.is_classification:
+            if weights is None and counts is None:
+                counts = self.ones
+            entropy = self.criterion != "gini"
+            return ClassTarget(
+                self.labels, self.n_classes, counts, weights, entropy
+            ), ids
+        moments = np.empty((self.n_samples, 1 + self.centred.shape[1]))
+        if weights is None:
+            weights = 1.0 if counts is None else counts
+        moments[:, 0] = weights
+        if self.criterion == "absolute_error":
+            moments[:, 1:] = self.centred
+            return MedianTarget(moments, len(ids)), ids
+        np.multiply(self.centred, moments[:, :1], out=moments[:, 1:])
+        poisson = self.criterion == "poisson"
+        return RealTarget(moments, self.shift, poisson), ids
+
+
+def as_counts(weights):
+    """Return integer weights as counts, or None if some weight is not an integer."""
+    if weights.max(initial=0.0) > MAX_COUNT:
+        return None
+    counts = weights.astype(np.uint16)
+    return counts if np.array_equal(counts, weights) else None

@@ -1,0 +1,29 @@
+"""Ranks for bins in a block of few rows: see ``_ranking.pyx``."""
+
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+
+from ._data cimport Block
+from ._matrix cimport Matrix
+
+cdef enum:
+    MAX_RANKED = 255        # rows, so that their ranks fit the bins
+
+
+cdef class Ranker:
+    cdef object view                        # keeps the matrix alive
+    cdef const Matrix* matrix               # raw values
+    cdef Py_ssize_t stride
+    cdef const uint8_t[::1] refinable       # features with several values in a bin
+    cdef uint8_t[:, ::1] rows               # the ranks
+    cdef double[:, ::1] values              # value of each rank of each feature
+    cdef uint32_t[::1] samples              # scratch
+    cdef float[::1] raw
+    cdef uint8_t[::1] order
+
+    cdef void rank(
+        self, const Block* source, const uint32_t* ids, const uint32_t* origin,
+        Py_ssize_t n, const int32_t* features, Py_ssize_t n_features, Block* out,
+    ) noexcept nogil
+    cdef void rank_feature(
+        self, const Block* source, const uint32_t* ids, Py_ssize_t n, int32_t feature
+    ) noexcept nogil

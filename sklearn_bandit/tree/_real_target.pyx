@@ -1,0 +1,482 @@
+"""Regression by means: histograms of weights and sums; squared error and Poisson
+deviance.
+
+A cell holds the weight of its rows and, for each output, the weighted sum of y. The y
+are centred first, so that sums of squares lose no digits to a large mean.
+"""
+
+from libc.math cimport INFINITY, fabs, log
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from ._data cimport MISSING_BIN, N_LEVELS, N_SLOTS, Block, Limits, Split
+from ._inline cimport inline_void, lowest_bit
+from ._target cimport Target, first_bins, is_allowed
+
+# Scores that differ by rounding alone are tied: the first feature drawn keeps the lead.
+cdef double TIE = 1e-13
+
+
+cdef class RealTarget(Target):
+    """Real targets with weights, predicted by their mean.
+
+    Totals of a node are its weight, the weighted sum of each output and, for the
+    impurity, the weighted sum of squares (squared error) or of ``y log y`` (Poisson)
+    over all outputs.
+
+    Parameters
+    ----------
+    moments : ndarray of shape (n_samples, 1 + n_outputs), float64
+        Weight of each sample, and weight times y less `shift`.
+    shift : ndarray of shape (n_outputs,), float64
+        What was subtracted from y: its mean, or 0 for the Poisson deviance.
+    poisson : bool
+        Half Poisson deviance instead of the squared error.
+    """
+
+    cdef const double[:, ::1] moments
+    cdef const double[::1] shift
+    cdef bint poisson
+    cdef Py_ssize_t n_cells
+    cdef double* cells
+    cdef double* running
+    cdef double* copied[N_LEVELS]
+
+    def __init__(self, moments, shift, poisson):
+        self.moments = moments
+        self.shift = shift
+        self.poisson = poisson
+        self.n_outputs = shift.shape[0]
+        self.n_cells = 1 + self.n_outputs
+        self.n_channels = 2 + self.n_outputs
+        self.n_values = self.n_outputs
+        self.has_losses = True
+        self.keeps_left = False
+
+    def __dealloc__(self):
+        free(self.cells)
+        free(self.running)
+        for level in range(N_LEVELS):
+            free(self.copied[level])
+
+    # -- memory ----
+
+    cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1:
+        Target.reserve(self, n_slots, count_rows)
+        self.cells = <double*> calloc(
+            n_slots * N_SLOTS * self.n_cells, sizeof(double)
+        )
+        self.running = <double*> calloc(2 * self.n_cells, sizeof(double))
+        if self.cells == NULL or self.running == NULL:
+            raise MemoryError
+        return 0
+
+    cdef int reserve_copy(self, Py_ssize_t level, Py_ssize_t n_rows) except -1:
+        self.copied[level] = <double*> malloc(n_rows * self.n_cells * sizeof(double))
+        if self.copied[level] == NULL:
+            raise MemoryError
+        return 0
+
+    # -- rows ----
+
+    cdef void describe(self, Block* block) noexcept nogil:
+        block.labels = NULL
+        block.counts = NULL
+        block.weights = NULL
+        block.moments = &self.moments[0, 0]
+
+    cdef void gather(
+        self, Py_ssize_t level, const Block* source, const uint32_t* ids, Py_ssize_t n,
+        Py_ssize_t first, Block* copy,
+    ) noexcept nogil:
+        cdef Py_ssize_t i, n_cells = self.n_cells
+
+        for i in range(n):
+            memcpy(
+                self.copied[level] + (first + i) * n_cells,
+                source.moments + <Py_ssize_t> ids[i] * n_cells,
+                n_cells * sizeof(double),
+            )
+        copy.moments = self.copied[level]
+
+    # -- nodes ----
+
+    cdef void summarise(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, double* totals
+    ) noexcept nogil:
+        cdef Py_ssize_t i, k, n_cells = self.n_cells
+        cdef const double* moment
+        cdef double extra = 0.0, weight = 0.0, single = 0.0
+
+        memset(totals, 0, self.n_channels * sizeof(double))
+        if n_cells == 2 and not self.poisson:
+            for i in range(n):
+                moment = block.moments + 2 * <Py_ssize_t> ids[i]
+                weight += moment[0]
+                single += moment[1]
+                extra += moment[1] * moment[1] / moment[0]
+            totals[0] = weight
+            totals[1] = single
+            totals[2] = extra
+            return
+        for i in range(n):
+            moment = block.moments + <Py_ssize_t> ids[i] * n_cells
+            totals[0] += moment[0]
+            for k in range(1, n_cells):
+                totals[k] += moment[k]
+                if self.poisson:
+                    extra += ylogy(moment[k], moment[0])
+                else:
+                    extra += moment[k] * moment[k] / moment[0]
+        totals[n_cells] = extra
+
+    cdef double weight(self, const double* totals) noexcept nogil:
+        return totals[0]
+
+    cdef double score(self, const double* totals) noexcept nogil:
+        cdef double score = 0.0
+        cdef Py_ssize_t k
+
+        for k in range(1, self.n_cells):
+            if self.poisson:
+                score += ylogy(totals[k], totals[0])
+            else:
+                score += totals[k] * totals[k] / totals[0]
+        return score
+
+    cdef double impurity(self, const double* totals) noexcept nogil:
+        cdef double loss = totals[self.n_cells] - self.score(totals)
+
+        # What rounding leaves of a constant y is no impurity.
+        if loss <= 1e-14 * totals[self.n_cells]:
+            return 0.0
+        return loss / (totals[0] * self.n_outputs)
+
+    cdef double middle(self, const double* left, const double* right) noexcept nogil:
+        return 0.5 * (left[1] / left[0] + right[1] / right[0])
+
+    cdef void value(
+        self, const double* totals, double lower, double upper, double* out
+    ) noexcept nogil:
+        cdef Py_ssize_t k
+
+        for k in range(self.n_outputs):
+            out[k] = totals[k + 1] / totals[0]
+        if self.n_outputs == 1:
+            out[0] = min(max(out[0], lower), upper)
+        for k in range(self.n_outputs):
+            out[k] += self.shift[k]
+
+    # -- histograms ----
+
+    cdef void fill(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, bint sparse,
+    ) noexcept nogil:
+        cdef double* cells = self.cells + slot * N_SLOTS * self.n_cells
+        cdef uint64_t* occupied = self.occupied + 4 * slot if sparse else NULL
+        cdef Py_ssize_t j
+
+        if self.n_cells == 2:
+            fill_group(cells, occupied, block, ids, n, features, n_features)
+        else:
+            for j in range(n_features):
+                fill_outputs(
+                    cells + j * N_SLOTS * self.n_cells,
+                    occupied + 4 * j if sparse else NULL,
+                    self.n_cells, block, ids, n, features[j],
+                )
+        if self.sizes != NULL:
+            self.count_rows(block, ids, n, features, n_features, slot)
+
+    cdef bint scan(
+        self, Py_ssize_t slot, int32_t feature, bint sparse, int32_t n_bins,
+        const double* totals, const Limits* limits, int8_t constraint,
+        const uint64_t* allowed, bint clear, Split* best,
+    ) noexcept nogil:
+        cdef double* cells = self.cells + slot * N_SLOTS * self.n_cells
+        cdef double* missing = cells + MISSING_BIN * self.n_cells
+        cdef uint32_t* sizes = NULL
+        cdef uint64_t bins[4]
+        cdef bint varies = False
+        cdef int word
+
+        if self.sizes != NULL:
+            sizes = self.sizes + slot * N_SLOTS
+        if sparse:
+            for word in range(4):
+                bins[word] = self.occupied[4 * slot + word]
+                if clear:
+                    self.occupied[4 * slot + word] = 0
+        else:
+            first_bins(n_bins, bins)
+        if missing[0] == 0.0:
+            self.scan_side(
+                cells, bins, sizes, totals, limits, constraint, allowed, False, False,
+                clear, feature, &varies, best,
+            )
+        else:
+            self.scan_side(
+                cells, bins, sizes, totals, limits, constraint, allowed, False, True,
+                False, feature, &varies, best,
+            )
+            self.scan_side(
+                cells, bins, sizes, totals, limits, constraint, allowed, True, True,
+                clear, feature, &varies, best,
+            )
+            if clear:
+                memset(missing, 0, self.n_cells * sizeof(double))
+        if clear and sizes != NULL:
+            memset(sizes, 0, N_SLOTS * sizeof(uint32_t))
+        return varies
+
+    cdef void scan_side(
+        self, double* cells, const uint64_t* bins, const uint32_t* sizes,
+        const double* totals, const Limits* limits, int8_t constraint,
+        const uint64_t* allowed, bint missing_left, bint has_missing, bint clear,
+        int32_t feature, bint* varies, Split* best,
+    ) noexcept nogil:
+        """Try every threshold with the missing values on one side."""
+        cdef Py_ssize_t k, n_cells = self.n_cells, n_left = 0
+        cdef double* left = self.running
+        cdef double* cell
+        cdef double score, right, right_weight
+        cdef uint64_t bits
+        cdef int word, bin, previous = -1
+
+        memset(left, 0, n_cells * sizeof(double))
+        if missing_left:
+            memcpy(left, cells + MISSING_BIN * n_cells, n_cells * sizeof(double))
+            if sizes != NULL:
+                n_left = sizes[MISSING_BIN]
+        for word in range(5):
+            if word < 4:
+                bits = bins[word]
+                if word == 3:
+                    bits &= ~((<uint64_t> 1) << 63)
+            else:
+                # Last of all, missing values alone on the right.
+                bits = 1 if has_missing and not missing_left and previous >= 0 else 0
+            while bits:
+                bin = 64 * word + lowest_bit(bits) if word < 4 else MISSING_BIN
+                bits &= bits - 1
+                cell = cells + bin * n_cells
+                if cell[0] == 0.0:
+                    continue
+                if previous >= 0:
+                    varies[0] = True
+                    right_weight = totals[0] - left[0]
+                    score = 0.0
+                    if self.poisson:
+                        score = self.poisson_score(left, totals)
+                    else:
+                        for k in range(1, n_cells):
+                            right = totals[k] - left[k]
+                            score += left[k] * left[k] / left[0]
+                            score += right * right / right_weight
+                    if (
+                        score - TIE * fabs(score) > best.score
+                        and right_weight > 0.0
+                        and (
+                            allowed == NULL
+                            or (allowed[previous >> 6] >> (previous & 63)) & 1
+                        )
+                        and is_allowed(
+                            limits, constraint, left[0], right_weight, n_left,
+                            left[1] / left[0], (totals[1] - left[1]) / right_weight,
+                        )
+                    ):
+                        best.score = score
+                        best.feature = feature
+                        best.bin = previous
+                        best.next_bin = bin
+                        best.missing_left = missing_left
+                        best.has_missing = has_missing
+                        memcpy(best.left, left, n_cells * sizeof(double))
+                if word == 4:
+                    break
+                for k in range(n_cells):
+                    left[k] += cell[k]
+                    if clear:
+                        cell[k] = 0.0
+                if sizes != NULL:
+                    n_left += sizes[bin]
+                previous = bin
+
+    cdef double poisson_score(
+        self, const double* left, const double* totals
+    ) noexcept nogil:
+        """Score of a split; a child whose y are all zero has no valid mean."""
+        cdef double right, score = 0.0
+        cdef Py_ssize_t k
+
+        for k in range(1, self.n_cells):
+            right = totals[k] - left[k]
+            if left[k] <= 0.0 or right <= 1e-12 * totals[k]:
+                return -INFINITY
+            score += ylogy(left[k], left[0]) + ylogy(right, totals[0] - left[0])
+        return score
+
+    cdef void find_occupied(
+        self, Py_ssize_t slot, bint sparse, int32_t n_bins, uint64_t* out
+    ) noexcept nogil:
+        cdef int word, bin
+        cdef uint64_t bits
+
+        if sparse:
+            memcpy(out, self.occupied + 4 * slot, 4 * sizeof(uint64_t))
+            return
+        first_bins(n_bins, out)
+        for word in range(4):
+            bits = out[word]
+            while bits:
+                bin = 64 * word + lowest_bit(bits)
+                bits &= bits - 1
+                if self.cells[(slot * N_SLOTS + bin) * self.n_cells] == 0.0:
+                    out[word] &= ~((<uint64_t> 1) << (bin - 64 * word))
+
+    cdef void clear(self, Py_ssize_t slot) noexcept nogil:
+        Target.clear(self, slot)
+        memset(
+            self.cells + slot * N_SLOTS * self.n_cells, 0,
+            N_SLOTS * self.n_cells * sizeof(double),
+        )
+
+    # -- the bandit's rewards ----
+
+    cdef void losses(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, const Split* split,
+        const double* totals, double* loss, double* weight,
+    ) noexcept nogil:
+        cdef Py_ssize_t i, k, n_cells = self.n_cells
+        cdef const uint8_t* column = block.rows + split.feature
+        cdef const double* moment
+        cdef double mean, y, right_weight = totals[0] - split.left[0]
+        cdef uint8_t bin
+        cdef bint goes_left
+
+        for i in range(n):
+            moment = block.moments + <Py_ssize_t> ids[i] * n_cells
+            bin = column[<Py_ssize_t> ids[i] * block.stride]
+            goes_left = bin <= split.bin
+            if bin == MISSING_BIN:
+                goes_left = split.missing_left
+            loss[i] = 0.0
+            for k in range(1, n_cells):
+                if goes_left:
+                    mean = split.left[k] / split.left[0]
+                else:
+                    mean = (totals[k] - split.left[k]) / right_weight
+                y = moment[k] / moment[0]
+                if self.poisson:
+                    loss[i] += mean - y * log(mean)
+                else:
+                    loss[i] += (y - mean) * (y - mean)
+            loss[i] /= self.n_outputs
+        if weight != NULL:
+            for i in range(n):
+                weight[i] = block.moments[<Py_ssize_t> ids[i] * n_cells]
+
+
+cdef inline double ylogy(double total, double weight) noexcept nogil:
+    """``S log(S / W)``, the part of the Poisson deviance that depends on the split."""
+    return total * log(total / weight) if total > 0.0 else 0.0
+
+
+cdef inline_void fill_rows(
+    const int width,
+    const bint sparse,
+    double* cells,
+    uint64_t* occupied,
+    const Block* block,
+    const uint32_t* ids,
+    Py_ssize_t n,
+    const int32_t* features,
+) noexcept nogil:
+    """Add rows of one output to the histograms of `width` features."""
+    cdef Py_ssize_t i
+    cdef int j
+    cdef const uint8_t* row
+    cdef double weight, moment
+    cdef uint32_t bin
+
+    for i in range(n):
+        row = block.rows + <Py_ssize_t> ids[i] * block.stride
+        weight = block.moments[2 * <Py_ssize_t> ids[i]]
+        moment = block.moments[2 * <Py_ssize_t> ids[i] + 1]
+        for j in range(width):
+            bin = row[features[j]]
+            cells[2 * (j * N_SLOTS + bin)] += weight
+            cells[2 * (j * N_SLOTS + bin) + 1] += moment
+            if sparse:
+                occupied[4 * j + (bin >> 6)] |= (<uint64_t> 1) << (bin & 63)
+
+
+cdef void fill_group(
+    double* cells,
+    uint64_t* occupied,
+    const Block* block,
+    const uint32_t* ids,
+    Py_ssize_t n,
+    const int32_t* features,
+    Py_ssize_t n_features,
+) noexcept nogil:
+    """Add rows of one output to the histograms of up to MAX_GROUP features."""
+    cdef Py_ssize_t j = 0
+
+    while j < n_features:
+        if n_features - j >= 4:
+            if occupied != NULL:
+                fill_rows(
+                    4, True, cells + 2 * N_SLOTS * j, occupied + 4 * j, block, ids, n,
+                    features + j,
+                )
+            else:
+                fill_rows(
+                    4, False, cells + 2 * N_SLOTS * j, NULL, block, ids, n, features + j
+                )
+            j += 4
+        elif n_features - j >= 2:
+            if occupied != NULL:
+                fill_rows(
+                    2, True, cells + 2 * N_SLOTS * j, occupied + 4 * j, block, ids, n,
+                    features + j,
+                )
+            else:
+                fill_rows(
+                    2, False, cells + 2 * N_SLOTS * j, NULL, block, ids, n, features + j
+                )
+            j += 2
+        else:
+            if occupied != NULL:
+                fill_rows(
+                    1, True, cells + 2 * N_SLOTS * j, occupied + 4 * j, block, ids, n,
+                    features + j,
+                )
+            else:
+                fill_rows(
+                    1, False, cells + 2 * N_SLOTS * j, NULL, block, ids, n, features + j
+                )
+            j += 1
+
+
+cdef void fill_outputs(
+    double* cells,
+    uint64_t* occupied,
+    Py_ssize_t n_cells,
+    const Block* block,
+    const uint32_t* ids,
+    Py_ssize_t n,
+    int32_t feature,
+) noexcept nogil:
+    """Add rows of several outputs to the histogram of one feature."""
+    cdef Py_ssize_t i, k
+    cdef uint32_t bin
+
+    for i in range(n):
+        bin = block.rows[<Py_ssize_t> ids[i] * block.stride + feature]
+        for k in range(n_cells):
+            cells[bin * n_cells + k] += block.moments[<Py_ssize_t> ids[i] * n_cells + k]
+        if occupied != NULL:
+            occupied[bin >> 6] |= (<uint64_t> 1) << (bin & 63)

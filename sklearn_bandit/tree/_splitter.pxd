@@ -1,0 +1,49 @@
+"""The search for the best split of a node: see ``_splitter.pyx``."""
+
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from ._data cimport Block, Limits, Split
+from ._target cimport Target
+
+cdef enum Outcome:
+    FOUND           # the best split of all rows
+    SAMPLED         # a split chosen on a sample: the children's totals are not known
+    NOTHING         # no split respects the limits
+    PENNILESS       # the budget does not allow the search
+
+
+cdef class Splitter:
+    cdef Target target
+    cdef Py_ssize_t n_features
+    cdef Py_ssize_t max_features            # varying features to look at in a node
+    cdef Py_ssize_t n_thresholds            # random thresholds per feature; 0: all
+    cdef const int32_t[::1] n_bins
+    cdef const int8_t[::1] constraints      # monotonic, per feature
+    cdef int32_t[::1] features              # all features, known constants in front
+    cdef uint64_t[::1] differences          # scratch: which bytes vary among rows
+    cdef uint64_t random                    # state of the random numbers
+    cdef readonly int64_t n_insertions
+    cdef int64_t max_insertions
+
+    cdef Outcome search(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil
+    cdef Outcome search_exactly(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil
+    cdef bint scan(
+        self, const Block* block, Py_ssize_t slot, int32_t feature, bint sparse,
+        const double* totals, const Limits* limits, bint clear, Split* best,
+    ) noexcept nogil
+    cdef void draw_thresholds(
+        self, const Block* block, int32_t feature, uint64_t* bins
+    ) noexcept nogil
+    cdef void find_constants(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        Py_ssize_t* n_constant,
+    ) noexcept nogil
+    cdef void draw(self, Py_ssize_t first, Py_ssize_t n_drawn) noexcept nogil
+    cdef void set_aside(self, Py_ssize_t place, Py_ssize_t* n_constant) noexcept nogil
+    cdef bint can_pay(self, int64_t n_insertions) noexcept nogil

@@ -1,0 +1,239 @@
+"""The exact search: full histograms of the features drawn, or of random thresholds.
+
+Features that are constant in a node are constant in all of its descendants. They are
+kept in front of the list of features, and each node passes on how many there are;
+deeper nodes only reorder what is behind them, so a node's number stays valid for its
+right child after its left subtree is done (the tree is grown depth first).
+
+`max_features` are drawn among the features that still vary in the node. (scikit-learn
+counts constant ones that it happens to draw.) With many one-hot columns most draws
+would be wasted deep in the tree.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.string cimport memcpy, memset
+
+from sklearn_bandit._simd cimport simd_void
+
+from ._data cimport MAX_GROUP, MISSING_BIN
+from ._inline cimport lowest_bit
+from ._random cimport random_below, random_unit
+
+cdef enum:
+    # Up to this many rows, only the bins that they touch are scanned and cleared: fewer
+    # than the bins there are, or hardly more.
+    SPARSE_ROWS = 512
+    # In a block of copied rows that are no wider, the features that vary are found by
+    # comparing whole rows, eight features at once.
+    WIDEST_COMPARISON = 1024
+
+
+cdef class Splitter:
+    """Best split of a node over all of its rows.
+
+    Parameters
+    ----------
+    target : Target
+        What is to be predicted.
+    n_bins : ndarray of shape (n_features,), int32
+        Bins of each feature.
+    max_features : int
+        Varying features to look at in each node.
+    n_thresholds : int
+        Number of random thresholds tried per feature, or 0 for all thresholds.
+    constraints : ndarray of shape (n_features,), int8
+        Monotonic constraints: 1 increasing, -1 decreasing, 0 none.
+    max_insertions : int
+        Insertions into histograms that may be made.
+    seed : int
+        Of the random numbers.
+    count_rows : bool
+        Whether `min_samples_leaf` needs the number of rows in each cell.
+    """
+
+    def __init__(
+        self, Target target, n_bins, max_features, n_thresholds, constraints,
+        max_insertions, seed, count_rows,
+    ):
+        self.target = target
+        self.n_bins = n_bins
+        self.n_features = n_bins.shape[0]
+        self.max_features = max_features
+        self.n_thresholds = n_thresholds
+        self.constraints = constraints
+        self.max_insertions = max_insertions
+        self.random = seed
+        self.features = np.arange(self.n_features, dtype=np.int32)
+        self.differences = np.empty(self.n_features // 8 + 16, dtype=np.uint64)
+        target.reserve(self.slots_needed(), count_rows)
+
+    def slots_needed(self):
+        """Histograms that are held at the same time."""
+        return MAX_GROUP
+
+    cdef Outcome search(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil:
+        """Find the best split of a node, among features that vary in it."""
+        return self.search_exactly(block, ids, n, totals, limits, n_constant, best)
+
+    cdef Outcome search_exactly(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil:
+        """Find the best split by histograms of all rows."""
+        cdef bint sparse = n <= SPARSE_ROWS
+        cdef Py_ssize_t j, n_group, n_varying = 0, place
+        cdef int32_t group[MAX_GROUP]
+
+        best.feature = -1
+        best.score = -INFINITY
+        if block.columns == NULL and block.stride <= WIDEST_COMPARISON:
+            self.find_constants(block, ids, n, n_constant)
+        place = n_constant[0]
+        while n_varying < self.max_features and place < self.n_features:
+            n_group = min(self.max_features - n_varying, self.n_features - place)
+            n_group = min(n_group, <Py_ssize_t> MAX_GROUP)
+            if not self.can_pay(n * n_group):
+                return PENNILESS
+            self.draw(place, n_group)
+            memcpy(group, &self.features[place], n_group * sizeof(int32_t))
+            self.target.fill(block, ids, n, group, n_group, 0, sparse)
+            for j in range(n_group):
+                if self.scan(block, j, group[j], sparse, totals, limits, True, best):
+                    n_varying += 1
+                else:
+                    self.set_aside(place + j, n_constant)
+            place += n_group
+        return NOTHING if best.feature < 0 else FOUND
+
+    cdef bint scan(
+        self, const Block* block, Py_ssize_t slot, int32_t feature, bint sparse,
+        const double* totals, const Limits* limits, bint clear, Split* best,
+    ) noexcept nogil:
+        """Scan one histogram, at all thresholds or at random ones."""
+        cdef uint64_t allowed[4]
+        cdef uint64_t* pointer = NULL
+
+        if self.n_thresholds:
+            self.target.find_occupied(slot, sparse, self.n_bins[feature], allowed)
+            self.draw_thresholds(block, feature, allowed)
+            pointer = allowed
+        return self.target.scan(
+            slot, feature, sparse, self.n_bins[feature], totals, limits,
+            self.constraints[feature], pointer, clear, best,
+        )
+
+    cdef void draw_thresholds(
+        self, const Block* block, int32_t feature, uint64_t* bins
+    ) noexcept nogil:
+        """Replace the occupied bins by those after which random thresholds fall.
+
+        Thresholds are uniform between the smallest and the largest value in the node.
+        One that falls inside a bin moves to the nearer of its edges.
+        """
+        cdef const double* low = block.low + feature * block.n_values
+        cdef const double* high = block.high + feature * block.n_values
+        cdef uint64_t chosen[4]
+        cdef int32_t occupied[256]
+        cdef int n_occupied = 0, word, i, first, last, middle
+        cdef uint64_t bits
+        cdef double threshold
+        cdef Py_ssize_t _k
+
+        memset(chosen, 0, sizeof(chosen))
+        for word in range(4):
+            bits = bins[word]
+            while bits:
+                i = 64 * word + lowest_bit(bits)
+                bits &= bits - 1
+                if i != MISSING_BIN:
+                    occupied[n_occupied] = i
+                    n_occupied += 1
+        if n_occupied:
+            for _k in range(self.n_thresholds):
+                threshold = low[occupied[0]] + random_unit(&self.random) * (
+                    high[occupied[n_occupied - 1]] - low[occupied[0]]
+                )
+                first = 0
+                last = max(n_occupied - 2, 0)
+                while first < last:
+                    middle = (first + last + 1) // 2
+                    i = occupied[middle]
+                    if 0.5 * (low[i] + high[i]) <= threshold:
+                        first = middle
+                    else:
+                        last = middle - 1
+                i = occupied[first]
+                chosen[i >> 6] |= (<uint64_t> 1) << (i & 63)
+            # "All others on the left, missing ones on the right" is always tried.
+            if (bins[3] >> 63) & 1:
+                i = occupied[n_occupied - 1]
+                chosen[i >> 6] |= (<uint64_t> 1) << (i & 63)
+        memcpy(bins, chosen, sizeof(chosen))
+
+    cdef void draw(self, Py_ssize_t first, Py_ssize_t n_drawn) noexcept nogil:
+        """Move `n_drawn` random features from behind `first` to the places from it
+        on."""
+        cdef Py_ssize_t place, other
+        cdef int32_t swap
+
+        for place in range(first, first + n_drawn):
+            other = place + random_below(
+                &self.random, <uint32_t> (self.n_features - place)
+            )
+            swap = self.features[place]
+            self.features[place] = self.features[other]
+            self.features[other] = swap
+
+    cdef void set_aside(self, Py_ssize_t place, Py_ssize_t* n_constant) noexcept nogil:
+        """Put the feature at `place`, which is constant, with the other constant
+        ones."""
+        cdef int32_t swap = self.features[place]
+
+        self.features[place] = self.features[n_constant[0]]
+        self.features[n_constant[0]] = swap
+        n_constant[0] += 1
+
+    cdef void find_constants(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        Py_ssize_t* n_constant,
+    ) noexcept nogil:
+        """Set all features aside that are constant in a block of copied rows."""
+        cdef Py_ssize_t place
+        cdef const uint8_t* differs = <const uint8_t*> &self.differences[0]
+
+        compare_rows(
+            <const uint64_t*> block.rows, block.stride // 8, ids, n,
+            &self.differences[0]
+        )
+        for place in range(n_constant[0], self.n_features):
+            if not differs[self.features[place]]:
+                self.set_aside(place, n_constant)
+
+    cdef bint can_pay(self, int64_t n_insertions) noexcept nogil:
+        """Spend insertions if the budget allows it."""
+        if n_insertions > self.max_insertions - self.n_insertions:
+            return False
+        self.n_insertions += n_insertions
+        return True
+
+
+cdef simd_void compare_rows(
+    const uint64_t* rows, Py_ssize_t n_words, const uint32_t* ids, Py_ssize_t n,
+    uint64_t* out,
+) noexcept nogil:
+    """Set the bytes of `out` in which not all rows are equal."""
+    cdef const uint64_t* first = rows + ids[0] * n_words
+    cdef const uint64_t* row
+    cdef Py_ssize_t i, j
+
+    for j in range(n_words):
+        out[j] = 0
+    for i in range(1, n):
+        row = rows + ids[i] * n_words
+        for j in range(n_words):
+            out[j] |= row[j] ^ first[j]

@@ -1,0 +1,135 @@
+"""What a tree predicts, as its splitters see it.
+
+A *target* knows the y of the samples and the criterion. Splitters ask it
+
+- for the *totals* of a node (class weights, or sums of y), from which impurity and
+  prediction follow;
+- to *fill* histograms: one cell per bin, holding the totals of the rows in that bin;
+- to *scan* a histogram for the threshold with the best *score*;
+- for the *loss* of each sample under a split, whose mean is the weighted impurity of
+the
+  children: what the bandit averages.
+
+The score of a split is the sum over both children of a function of their totals, such
+that ``(score of the split - score of the node) / (weight of the node * n_outputs)`` is
+the decrease in impurity. Up to a constant it is the negative loss.
+"""
+
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from ._data cimport N_SLOTS
+
+
+cdef class Target:
+    """Base class: room for the histograms, and the rows counted in them."""
+
+    def __dealloc__(self):
+        free(self.occupied)
+        free(self.sizes)
+
+    cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1:
+        """Make room for `n_slots` histograms."""
+        self.n_slots = n_slots
+        self.occupied = <uint64_t*> calloc(4 * n_slots, sizeof(uint64_t))
+        if self.occupied == NULL:
+            raise MemoryError
+        if count_rows:
+            self.sizes = <uint32_t*> calloc(n_slots * N_SLOTS, sizeof(uint32_t))
+            if self.sizes == NULL:
+                raise MemoryError
+        return 0
+
+    cdef void count_rows(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot,
+    ) noexcept nogil:
+        """Count the rows of each cell, for `min_samples_leaf`."""
+        cdef Py_ssize_t i, j
+        cdef uint32_t* sizes
+
+        for j in range(n_features):
+            sizes = self.sizes + (slot + j) * N_SLOTS
+            for i in range(n):
+                sizes[block.rows[<Py_ssize_t> ids[i] * block.stride + features[j]]] += 1
+
+    cdef void clear(self, Py_ssize_t slot) noexcept nogil:
+        """Empty a histogram."""
+        memset(self.occupied + 4 * slot, 0, 4 * sizeof(uint64_t))
+        if self.sizes != NULL:
+            memset(self.sizes + slot * N_SLOTS, 0, N_SLOTS * sizeof(uint32_t))
+
+    # The rest is the subclasses'; a base that is asked answers "nothing".
+
+    cdef int reserve_copy(self, Py_ssize_t level, Py_ssize_t n_rows) except -1:
+        """Make room for the targets of a block of copied rows."""
+        return 0
+
+    cdef void describe(self, Block* block) noexcept nogil:
+        """Point a block to the targets of all samples."""
+
+    cdef void gather(
+        self, Py_ssize_t level, const Block* source, const uint32_t* ids, Py_ssize_t n,
+        Py_ssize_t first, Block* copy,
+    ) noexcept nogil:
+        """Copy the targets of some rows together, from place `first` of the copy on."""
+
+    cdef void summarise(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, double* totals
+    ) noexcept nogil:
+        """Compute the totals of a node."""
+
+    cdef double weight(self, const double* totals) noexcept nogil:
+        """Weight of a node."""
+        return 0.0
+
+    cdef double impurity(self, const double* totals) noexcept nogil:
+        """Impurity of a node."""
+        return 0.0
+
+    cdef double score(self, const double* totals) noexcept nogil:
+        """Score of a node that is not split."""
+        return 0.0
+
+    cdef double middle(self, const double* left, const double* right) noexcept nogil:
+        """Middle between two nodes' values, for monotonic constraints."""
+        return 0.0
+
+    cdef void value(
+        self, const double* totals, double lower, double upper, double* out
+    ) noexcept nogil:
+        """Prediction of a node, within bounds."""
+
+    cdef void fill(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, bint sparse,
+    ) noexcept nogil:
+        """Add rows to the histograms of some features, in slots from `slot` on.
+
+        At most MAX_GROUP features. With `sparse` the bins touched are noted, so that a
+        scan looks at no others: for nodes with few rows.
+        """
+
+    cdef bint scan(
+        self, Py_ssize_t slot, int32_t feature, bint sparse, int32_t n_bins,
+        const double* totals, const Limits* limits, int8_t constraint,
+        const uint64_t* allowed, bint clear, Split* best,
+    ) noexcept nogil:
+        """Find the best threshold of a feature; replace `best` if it has a better
+        score.
+
+        `allowed` (NULL: all) is a bitmap of the bins after which may be split. Returns
+        whether the feature varies in the node.
+        """
+        return False
+
+    cdef void find_occupied(
+        self, Py_ssize_t slot, bint sparse, int32_t n_bins, uint64_t* out
+    ) noexcept nogil:
+        """Bitmap of the bins of a histogram that hold rows."""
+
+    cdef void losses(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, const Split* split,
+        const double* totals, double* loss, double* weight,
+    ) noexcept nogil:
+        """Loss of each row under a split whose children are fitted to these rows."""

@@ -1,0 +1,122 @@
+"""Checks of training data that trees and forests have in common."""
+
+from contextlib import contextmanager
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+
+from sklearn_bandit._compat import _check_sample_weight
+
+from ._packing import pack
+
+MAX_SAMPLES = np.iinfo(np.int32).max
+MAX_FEATURES = np.iinfo(np.uint16).max + 1
+
+# Matrices with fewer values are packed in milliseconds: threads would not pay.
+MIN_PARALLEL = 1_000_000
+
+
+@contextmanager
+def unchanged_on_error(estimator):
+    """Give an estimator back its attributes if the body raises or is interrupted."""
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def check_size(n_samples, n_features):
+    """Raise if rows or features do not fit the index types of the kernels."""
+    if n_samples > MAX_SAMPLES:
+        raise ValueError(
+            f"At most {MAX_SAMPLES} samples are supported, not {n_samples}."
+        )
+    if n_features > MAX_FEATURES:
+        raise ValueError(
+            f"At most {MAX_FEATURES} features are supported; got {n_features}."
+        )
+
+
+def pack_samples(estimator, X, max_bins, n_threads, random_state):
+    """Put samples into bins, refusing what the estimator cannot learn from."""
+    check_size(*X.shape)
+    if X.shape[0] * X.shape[1] < MIN_PARALLEL:
+        n_threads = 1
+    packed = pack(X, max_bins, n_threads, random_state)
+    allows_missing = (
+        not issparse(X) and estimator.__sklearn_tags__().input_tags.allow_nan
+    )
+    if packed.has_missing.any() and not allows_missing:
+        assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
+    return packed
+
+
+def check_regression_targets(y, criterion):
+    """Return y as float64, refusing what the criterion cannot use."""
+    y = np.asarray(y, dtype=np.float64)
+    assert_all_finite(y, input_name="y")
+    if criterion == "poisson":
+        if np.any(y < 0):
+            raise ValueError(
+                "Some value(s) of y are negative which is not allowed for Poisson "
+                "regression."
+            )
+        if np.sum(y) <= 0:
+            raise ValueError(
+                "Sum of y is not positive which is necessary for Poisson regression."
+            )
+    return y
+
+
+def encode_classes(y):
+    """Classes of each output, and y as their indices.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples, n_outputs)
+        Labels.
+
+    Returns
+    -------
+    classes : list of ndarray
+        Sorted labels of each output.
+    codes : ndarray of shape (n_samples, n_outputs), intp
+        Their indices.
+    """
+    check_classification_targets(y)
+    codes = np.empty(y.shape, dtype=np.intp)
+    classes = []
+    for k in range(y.shape[1]):
+        labels, codes[:, k] = unique_inverse(y[:, k])
+        classes.append(labels)
+    return classes, codes
+
+
+def unique_inverse(labels):
+    """``np.unique(labels, return_inverse=True)``, without sorting small integers."""
+    if labels.dtype.kind in "iu" and len(labels):
+        low, high = labels.min(), labels.max()
+        if int(high) - int(low) <= max(len(labels), 1024):
+            codes = labels.astype(np.intp) - int(low)
+            present = np.bincount(codes) > 0
+            if present.all():
+                return np.arange(low, int(high) + 1, dtype=labels.dtype), codes
+            rank = np.cumsum(present) - 1
+            values = np.flatnonzero(present) + int(low)
+            return values.astype(labels.dtype), rank[codes]
+    return np.unique(labels, return_inverse=True)
+
+
+def check_weights(sample_weight, X):
+    """Return sample weights as float64, refusing negative and all-zero ones."""
+    weights = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    if not weights.any():
+        raise ValueError("All sample weights are zero: there is nothing to learn from.")
+    return weights

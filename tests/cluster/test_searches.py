@@ -1,0 +1,139 @@
+"""The passes against sums written out in numpy."""
+
+import numpy as np
+import pytest
+from sklearn_bandit.cluster._distances import ARM_TILE
+from sklearn_bandit.cluster._searches import (
+    accumulate,
+    exact_build,
+    exact_swap,
+    nearest_two,
+    reduce_bounds,
+    reduce_means,
+)
+
+M, N, K = 37, 600, 3
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(0)
+    d = rng.random((M, N)).astype(np.float32)
+    medoids = np.sort(rng.random((K, M)).astype(np.float32), axis=0)
+    tiles = np.zeros((2, M, ARM_TILE), np.float32)
+    tiles[0], tiles[1, :, : N - ARM_TILE] = d[:, :ARM_TILE], d[:, ARM_TILE:]
+    return {
+        "d": d,
+        "tiles": tiles,
+        "weights": rng.integers(1, 4, M).astype(np.float32),
+        "nearest": medoids[0],
+        "second": medoids[1],
+        "labels": rng.integers(0, K, M).astype(np.intc),
+        "base": rng.random(M).astype(np.float32),
+    }
+
+
+def rewards(p, removed):
+    """Weighted rewards of all arms less the base's, of shape (M, N)."""
+    others = p["nearest"]
+    if removed is not None:
+        others = np.where(p["labels"] == removed, p["second"], p["nearest"])
+    after = np.minimum(p["d"], others[:, None])
+    return (p["weights"] * (after.T - p["base"])).T.astype(np.float64)
+
+
+def run(p, k, moments, n_threads=2):
+    sums = np.zeros((2, (1 + k) * (3 if moments else 1), ARM_TILE))
+    names = "weights", "nearest", "second", "labels", "base"
+    accumulate(p["tiles"], *(p[name] for name in names), k, moments, sums, n_threads)
+    return sums
+
+
+@pytest.mark.parametrize("k", [0, K])
+def test_means(problem, k):
+    means, removed = np.empty(N), np.empty(N, np.intc)
+    reduce_means(run(problem, k, moments=False), 1 / M, means, removed)
+    arms = [rewards(problem, l).mean(axis=0) for l in (range(k) if k else [None])]
+    np.testing.assert_allclose(means, np.min(arms, axis=0), rtol=1e-4, atol=1e-6)
+    np.testing.assert_array_equal(removed, np.argmin(arms, axis=0))
+
+
+@pytest.mark.parametrize("k", [0, K])
+def test_bounds_condition_on_the_known_references(problem, k):
+    """The mean mixes both parts; only the sampled one has a radius."""
+    n_known, n_total, z = 10.0, 500.0, 2.5
+    known, sums = np.zeros((2, 1 + k, ARM_TILE)), run(problem, k, moments=True)
+    known[:, 0] = 3.0
+    means, lower, removed = np.empty(N), np.empty(N), np.empty(N, np.intc)
+    reduce_bounds(
+        known, n_known, sums, M, n_total, np.full(2, z), means, lower, removed
+    )
+    expected_means, expected_lower = [], []
+    for l in range(k) if k else [None]:
+        D = rewards(problem, l)
+        rest = 1 - n_known / n_total
+        mean = 3.0 / n_total + rest * D.mean(axis=0)
+        error = D.std(axis=0, ddof=1) * np.sqrt((1 - M / (n_total - n_known)) / M)
+        expected_means.append(mean)
+        expected_lower.append(mean - z * rest * error)
+    np.testing.assert_allclose(means, np.min(expected_means, axis=0), atol=1e-6)
+    np.testing.assert_allclose(lower, np.min(expected_lower, axis=0), atol=1e-5)
+
+
+def test_bounds_use_the_effective_size(problem):
+    """A quantile is looked up by (sum of squares)^2 / sum of fourth powers."""
+    sums = run(problem, 0, moments=True)
+    known = np.zeros((2, 1, ARM_TILE))
+    out = np.empty(N), np.empty(N), np.empty(N, np.intc)
+    table = np.full(M + 1, np.inf)
+    D = rewards(problem, None)
+    size = (D**2).sum(axis=0) ** 2 / (D**4).sum(axis=0)
+    middle = int(np.median(size))
+    table[middle:] = 1.0
+    reduce_bounds(known, 0, sums, M, 1e6, table, *out)
+    np.testing.assert_array_equal(np.isneginf(out[1]), size.astype(int) < middle)
+    assert 0 < np.isneginf(out[1]).sum() < N
+
+
+def test_a_complete_sample_has_no_radius(problem):
+    sums = run(problem, 0, moments=True)
+    out = np.empty(N), np.empty(N), np.empty(N, np.intc)
+    reduce_bounds(np.zeros((2, 1, ARM_TILE)), 0, sums, M, M, np.full(2, np.inf), *out)
+    np.testing.assert_array_equal(out[0], out[1])
+
+
+@pytest.mark.parametrize("n_clusters", [40, 300])
+def test_many_clusters_work_in_strips(problem, n_clusters):
+    rng = np.random.default_rng(1)
+    problem["labels"] = rng.integers(0, n_clusters, M).astype(np.intc)
+    sums = run(problem, n_clusters, moments=True)
+    for l in (0, 7, n_clusters - 1):
+        total = (sums[:, 0] + sums[:, 3 + 3 * l]).ravel()[:N]
+        np.testing.assert_allclose(
+            total, rewards(problem, l).sum(axis=0), rtol=1e-4, atol=1e-4
+        )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exact_sums(problem, dtype):
+    rng = np.random.default_rng(2)
+    rows = rng.random((5, 400)).astype(dtype)
+    medoids = rng.random((K, 400)).astype(dtype)
+    weights = rng.random(400)
+    nearest, second = np.empty(400, dtype), np.empty(400, dtype)
+    labels = np.empty(400, np.intc)
+    nearest_two(medoids, nearest, second, labels, 2)
+    ordered = np.sort(medoids, axis=0)
+    np.testing.assert_array_equal(nearest, ordered[0])
+    np.testing.assert_array_equal(second, ordered[1])
+    np.testing.assert_array_equal(labels, medoids.argmin(axis=0))
+
+    losses, changes = np.empty(5), np.empty((5, K))
+    exact_build(rows, weights, nearest, losses, 2)
+    np.testing.assert_allclose(losses, np.minimum(rows, nearest) @ weights)
+    exact_swap(rows, weights, nearest, second, labels, changes, 2)
+    for x in range(5):
+        for l in range(K):
+            others = np.delete(medoids, l, axis=0).min(axis=0)
+            change = (np.minimum(rows[x], others) - nearest).astype(float) @ weights
+            np.testing.assert_allclose(changes[x, l], change, rtol=1e-6, atol=1e-6)

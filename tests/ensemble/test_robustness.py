@@ -1,0 +1,245 @@
+"""Bad input and faults: scikit-learn's kind of error, or a right answer."""
+
+import copy
+
+import numpy as np
+import pytest
+from sklearn import ensemble as sk_ensemble
+from sklearn.base import clone, is_classifier
+
+from sklearn_bandit import ensemble, tree
+from sklearn_bandit.tree import _validation
+
+CLASSIFIERS = [
+    tree.DecisionTreeClassifier(random_state=0),
+    ensemble.RandomForestClassifier(3, random_state=0),
+    ensemble.ExtraTreesClassifier(3, random_state=0),
+    ensemble.RandomPatchesClassifier(3, random_state=0),
+]
+REGRESSORS = [
+    tree.DecisionTreeRegressor(random_state=0),
+    ensemble.RandomForestRegressor(3, random_state=0),
+    ensemble.ExtraTreesRegressor(3, random_state=0),
+    ensemble.RandomPatchesRegressor(3, random_state=0),
+]
+ALL = CLASSIFIERS + REGRESSORS
+
+
+def name_of(value):
+    return type(value).__name__
+
+
+classifiers = pytest.mark.parametrize("estimator", CLASSIFIERS, ids=name_of)
+regressors = pytest.mark.parametrize("estimator", REGRESSORS, ids=name_of)
+estimators = pytest.mark.parametrize("estimator", ALL, ids=name_of)
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    return X, (X[:, 0] + X[:, 1] > 0).astype(int)
+
+
+@estimators
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, 1e300])
+def test_infinite_features(estimator, bad, data):
+    X, y = data
+    X[3, 2] = bad
+    with pytest.raises(ValueError, match="infinity or a value too large"):
+        clone(estimator).fit(X, y)
+
+
+@regressors
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_targets_that_are_not_finite(estimator, bad, data):
+    X, y = data
+    y = y.astype(float)
+    y[5] = bad
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        clone(estimator).fit(X, y)
+
+
+@classifiers
+def test_missing_classes(estimator, data):
+    X, y = data
+    y = y.astype(float)
+    y[5] = np.nan
+    with pytest.raises(ValueError, match=r"NaN|Unknown label type"):
+        clone(estimator).fit(X, y)
+
+
+@classifiers
+def test_continuous_classes(estimator, data):
+    X, _ = data
+    with pytest.raises(ValueError, match="Unknown label type"):
+        clone(estimator).fit(X, X[:, 0])
+
+
+@classifiers
+def test_one_class(estimator, data):
+    X, y = data
+    model = clone(estimator).fit(X, np.full_like(y, 7))
+    assert (model.predict(X) == 7).all()
+    np.testing.assert_array_equal(model.predict_proba(X), np.ones((len(X), 1)))
+
+
+@estimators
+def test_constant_features(estimator, data):
+    X, y = data
+    model = clone(estimator).fit(np.ones_like(X), y)
+    assert len(np.unique(model.predict(X))) == 1
+    trees = getattr(model, "estimators_", [model])
+    assert all(one.tree_.node_count == 1 for one in trees)
+
+
+@estimators
+def test_duplicate_columns(estimator, data):
+    X, y = data
+    model = clone(estimator).fit(np.column_stack([X[:, :2]] * 3), y)
+    score = model.score(np.column_stack([X[:, :2]] * 3), y)
+    assert score > (0.9 if is_classifier(model) else 0.6)
+
+
+@estimators
+def test_one_value_and_missing(estimator, data):
+    """A column of one value and NaN splits into just these."""
+    _, y = data
+    x = np.where(y == 1, np.nan, 3.0)[:, np.newaxis]
+    if not estimator.__sklearn_tags__().input_tags.allow_nan:
+        with pytest.raises(ValueError, match="NaN"):
+            clone(estimator).fit(x, y)
+        return
+    model = clone(estimator).fit(x, y)
+    np.testing.assert_allclose(model.predict(x), y, atol=1e-12)
+
+
+@estimators
+def test_weights(estimator, data):
+    X, y = data
+    for bad, message in (
+        (-np.ones(len(y)), "[Nn]egative"),
+        (np.zeros(len(y)), "zero"),
+        (np.ones(len(y) - 1), "sample_weight.shape|inconsistent"),
+        (np.full(len(y), np.nan), "NaN"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clone(estimator).fit(X, y, sample_weight=bad)
+
+
+@estimators
+def test_samples_of_no_weight_are_not_there(estimator, data):
+    """The wrong label of a sample without weight has no effect."""
+    X, y = data
+    weight = np.ones(len(y))
+    weight[:50] = 0.0
+    wrong = y.copy()
+    wrong[:50] = 1 - y[:50]
+    one = clone(estimator).fit(X, y, sample_weight=weight)
+    two = clone(estimator).fit(X, wrong, sample_weight=weight)
+    # Regression targets are centred, so rounding may settle a tie in another way.
+    assert np.mean(np.abs(one.predict(X) - two.predict(X))) < 0.05
+
+
+@estimators
+def test_other_width_at_predict(estimator, data):
+    X, y = data
+    model = clone(estimator).fit(X, y)
+    with pytest.raises(ValueError, match=r"X has 5 features, but .* is expecting 6"):
+        model.predict(X[:, :5])
+
+
+@estimators
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"solver": "magic"},
+        {"max_bins": 1},
+        {"max_bins": 256},
+        {"delta": -0.1},
+        {"delta": 2.0},
+        {"batch_size": 0},
+        {"tol": -1.0},
+        {"max_insertions": -1},
+        {"criterion": "magic"},
+        {"max_features": "magic"},
+        {"max_depth": 0},
+    ],
+    ids=str,
+)
+def test_unknown_options(estimator, parameters, data):
+    X, y = data
+    (name,) = parameters
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of"):
+        clone(estimator).set_params(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [CLASSIFIERS[0], CLASSIFIERS[1]], ids=name_of)
+def test_many_classes(estimator):
+    """Ten thousand classes, two samples each."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(10_000), 2)
+    X = np.column_stack([y // 100, y % 100]) + rng.uniform(0, 0.01, size=(20_000, 2))
+    model = clone(estimator).set_params(random_state=0)
+    if hasattr(model, "n_estimators"):
+        model.set_params(n_estimators=1, bootstrap=False)
+    model.fit(X, y)
+    assert (model.predict(X[:500]) == y[:500]).mean() > 0.95
+
+
+def test_sizes_beyond_the_index_types():
+    _validation.check_size(2**31 - 1, 2**16)
+    with pytest.raises(ValueError, match="samples are supported"):
+        _validation.check_size(2**31, 1)
+    with pytest.raises(ValueError, match="features are supported"):
+        _validation.check_size(1, 2**16 + 1)
+
+
+@estimators
+def test_a_broken_fit_changes_nothing(estimator, data, monkeypatch):
+    X, y = data
+    model = clone(estimator).fit(X, y)
+    before = copy.copy(vars(model))
+    expected = model.predict(X)
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit(np.full((10, 3), np.inf), y[:10])
+    assert vars(model) == before
+    np.testing.assert_array_equal(model.predict(X), expected)
+
+    def cancel(*arguments, **keywords):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_validation, "pack", cancel)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:50, :3], y[:50])
+    assert vars(model) == before
+    assert model.n_features_in_ == 6
+
+
+@estimators
+def test_a_broken_first_fit_leaves_nothing(estimator, data):
+    X, y = data
+    X[0, 0] = np.inf
+    model = clone(estimator)
+    parameters = set(vars(model))
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit(X, y)
+    assert set(vars(model)) == parameters
+
+
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "ExtraTreesClassifier"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"bootstrap": False, "oob_score": True},
+        {"bootstrap": False, "max_samples": 10},
+        {"bootstrap": True, "max_samples": 0},
+        {"n_estimators": 0},
+        {"class_weight": "heavy"},
+    ],
+    ids=str,
+)
+def test_what_scikit_learn_refuses(name, parameters, data):
+    for package in (sk_ensemble, ensemble):
+        with pytest.raises(ValueError, match=r".+"):
+            getattr(package, name)(**parameters).fit(*data)

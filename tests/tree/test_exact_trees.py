@@ -1,0 +1,181 @@
+"""The exact solver grows scikit-learn's trees, on data with one value a bin."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import tree as sklearn_tree
+
+from sklearn_bandit import tree
+
+
+def gain(t, node):
+    """Decrease in impurity of a split, relative to the node's weight."""
+    if t.feature[node] < 0:
+        return 0.0
+    children = t.children_left[node], t.children_right[node]
+    weight = t.weighted_n_node_samples
+    return t.impurity[node] - sum(
+        weight[child] / weight[node] * t.impurity[child] for child in children
+    )
+
+
+def assert_same_tree(ours, theirs):
+    """Compare node by node; where splits differ their gains must be tied."""
+    a, b = ours.tree_, theirs.tree_
+    n_compared = n_ties = 0
+    pending = [(0, 0)]
+    while pending:
+        i, j = pending.pop()
+        n_compared += 1
+        assert a.n_node_samples[i] == b.n_node_samples[j]
+        assert_allclose(a.weighted_n_node_samples[i], b.weighted_n_node_samples[j])
+        assert_allclose(a.impurity[i], b.impurity[j], rtol=1e-9, atol=1e-8)
+        assert_allclose(a.value[i], b.value[j], rtol=1e-9, atol=1e-12)
+        if a.feature[i] != b.feature[j] or a.threshold[i] != b.threshold[j]:
+            assert_allclose(gain(a, i), gain(b, j), rtol=1e-9, atol=1e-12)
+            n_ties += 1
+            continue
+        assert a.missing_go_to_left[i] == b.missing_go_to_left[j]
+        if a.feature[i] >= 0:
+            pending.append((a.children_left[i], b.children_left[j]))
+            pending.append((a.children_right[i], b.children_right[j]))
+    assert n_compared > 20
+    assert n_ties < 0.25 * n_compared
+
+
+def make_data(seed, n=1500, missing=False, n_values=200):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, n_values, (n, 5)).astype(np.float64)
+    y = X[:, 0] + 0.7 * X[:, 1] + rng.normal(0, 30, n)
+    if missing:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    return X, y, rng.random(n) * 3 + 0.01
+
+
+OPTIONS = [
+    {"max_depth": 6},
+    {"max_depth": 6, "min_samples_leaf": 7},
+    {"min_samples_split": 40},
+    {"max_depth": 6, "min_weight_fraction_leaf": 0.01},
+    {"max_depth": 8, "min_impurity_decrease": 1e-3},
+]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss"])
+def test_classifier(criterion, options, weighted, missing):
+    X, y, weight = make_data(0, missing=missing)
+    y = np.digitize(y, [80, 150, 200])
+    weight = weight if weighted else None
+    options = {"criterion": criterion, "random_state": 0, **options}
+    ours = tree.DecisionTreeClassifier(solver="exact", **options).fit(X, y, weight)
+    theirs = sklearn_tree.DecisionTreeClassifier(**options).fit(X, y, weight)
+    assert_same_tree(ours, theirs)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
+def test_regressor(criterion, options, weighted, missing):
+    X, y, weight = make_data(1, missing=missing)
+    y = np.abs(y) / 30
+    weight = weight if weighted else None
+    options = {"criterion": criterion, "random_state": 0, **options}
+    ours = tree.DecisionTreeRegressor(solver="exact", **options).fit(X, y, weight)
+    theirs = sklearn_tree.DecisionTreeRegressor(**options).fit(X, y, weight)
+    assert_same_tree(ours, theirs)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("options", OPTIONS[:4], ids=str)
+def test_absolute_error(options, weighted):
+    X, y, weight = make_data(8, n=500)
+    weight = weight if weighted else None
+    options = {"criterion": "absolute_error", "random_state": 0, **options}
+    ours = tree.DecisionTreeRegressor(**options).fit(X, y, weight)
+    theirs = sklearn_tree.DecisionTreeRegressor(**options).fit(X, y, weight)
+    assert_same_tree(ours, theirs)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 8, 9, 16, 17, 40])
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_number_of_classes(n_classes, criterion):
+    # Kernels are compiled for 2, 4, 8 and 16 classes, with a general one behind.
+    X, y, _ = make_data(2)
+    y = np.searchsorted(np.quantile(y, np.arange(1, n_classes) / n_classes), y)
+    options = {"criterion": criterion, "random_state": 0, "max_depth": 6}
+    ours = tree.DecisionTreeClassifier(solver="exact", **options).fit(X, y)
+    theirs = sklearn_tree.DecisionTreeClassifier(**options).fit(X, y)
+    assert_same_tree(ours, theirs)
+
+
+def test_integer_weights_are_repetitions():
+    X, y, _ = make_data(3, n=600)
+    y = np.digitize(y, [80, 150])
+    counts = np.random.default_rng(0).integers(0, 4, len(y))
+    model = tree.DecisionTreeClassifier(solver="exact", max_depth=5, random_state=0)
+    weighted = model.fit(X, y, counts).predict_proba(X)
+    repeated = model.fit(np.repeat(X, counts, 0), np.repeat(y, counts)).predict_proba(X)
+    assert_allclose(weighted, repeated)
+    real = model.fit(X, y, counts * 0.5).predict_proba(X)
+    assert_allclose(weighted, real)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_several_outputs(missing):
+    X, y, weight = make_data(4, missing=missing)
+    options = {"random_state": 0, "max_depth": 6}
+    Y = np.column_stack([y, y[::-1], X[:, 2] > 50])
+    ours = tree.DecisionTreeRegressor(solver="exact", **options).fit(X, Y, weight)
+    theirs = sklearn_tree.DecisionTreeRegressor(**options).fit(X, Y, weight)
+    assert_same_tree(ours, theirs)
+    Y = np.column_stack([np.digitize(y, [80, 150]), np.digitize(y[::-1], [60, 90])])
+    for criterion in ("gini", "entropy"):
+        options["criterion"] = criterion
+        ours = tree.DecisionTreeClassifier(solver="exact", **options).fit(X, Y)
+        theirs = sklearn_tree.DecisionTreeClassifier(**options).fit(X, Y)
+        assert_same_tree(ours, theirs)
+        for a, b in zip(ours.predict_proba(X), theirs.predict_proba(X), strict=True):
+            assert a.shape == b.shape
+
+
+@pytest.mark.parametrize("constraints", [[1, 0, 0, 0, 0], [1, 1, 0, -1, 1]])
+def test_monotonic_constraints(constraints):
+    X, y, weight = make_data(5)
+    options = {"random_state": 0, "max_depth": 7, "monotonic_cst": constraints}
+    ours = tree.DecisionTreeRegressor(solver="exact", **options).fit(X, y, weight)
+    theirs = sklearn_tree.DecisionTreeRegressor(**options).fit(X, y, weight)
+    assert_same_tree(ours, theirs)
+    labels = y > 120
+    ours = tree.DecisionTreeClassifier(solver="exact", **options).fit(X, labels)
+    theirs = sklearn_tree.DecisionTreeClassifier(**options).fit(X, labels)
+    assert_same_tree(ours, theirs)
+
+
+def test_pruning():
+    X, y, _ = make_data(6)
+    ours = tree.DecisionTreeRegressor(solver="exact", ccp_alpha=20.0).fit(X, y)
+    theirs = sklearn_tree.DecisionTreeRegressor(ccp_alpha=20.0).fit(X, y)
+    assert ours.tree_.node_count == theirs.tree_.node_count
+    assert_allclose(ours.predict(X), theirs.predict(X))
+
+
+def test_prediction_follows_the_bins():
+    # Every training row reaches a leaf whose value is the mean of such rows.
+    X, y, _ = make_data(7, missing=True)
+    X += np.random.default_rng(0).random(X.shape)
+    for solver in ("exact", "mab"):
+        model = tree.DecisionTreeRegressor(
+            solver=solver, random_state=0, min_samples_leaf=5
+        ).fit(X, y)
+        leaves = model.apply(X)
+        sizes = np.bincount(leaves, minlength=model.tree_.node_count)
+        inner = model.tree_.children_left >= 0
+        assert_array_equal(sizes[~inner], model.tree_.n_node_samples[~inner])
+        sums = np.bincount(leaves, y, minlength=len(sizes))
+        assert_allclose(
+            (sums[~inner] / sizes[~inner]), model.tree_.value[~inner, 0, 0], rtol=1e-9
+        )

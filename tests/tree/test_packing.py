@@ -1,0 +1,160 @@
+"""Packed data: the same bins for every layout and type, and thresholds that agree."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sklearn_bandit.tree import _packing
+from sklearn_bandit.tree._packing import MISSING_BIN, pack
+
+
+def make_data(n_samples=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, 7)).astype(np.float32)
+    X[:, 1] = rng.integers(-5, 5, n_samples)
+    X[:, 2] = 3.0
+    X[:, 3] = np.where(rng.random(n_samples) < 0.9, 0.0, X[:, 3])
+    X[rng.random(n_samples) < 0.1, 4] = np.nan
+    return X
+
+
+def assert_same(packed, expected):
+    for name in ("rows", "columns", "n_bins", "has_missing", "bin_low", "bin_high"):
+        np.testing.assert_array_equal(
+            getattr(packed, name), getattr(expected, name), err_msg=name
+        )
+
+
+def layouts(X, tmp_path):
+    yield "float64", X.astype(np.float64)
+    yield "Fortran order", np.asfortranarray(X)
+    yield "strided", np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3]
+    yield "byte-swapped", X.astype(X.dtype.newbyteorder())
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    yield "read-only", read_only
+    mapped = np.memmap(tmp_path / "X", dtype=X.dtype, mode="w+", shape=X.shape)
+    mapped[:] = X
+    mapped.flush()
+    yield (
+        "memory-mapped",
+        np.memmap(tmp_path / "X", dtype=X.dtype, mode="r", shape=X.shape),
+    )
+    yield "csr", sparse.csr_matrix(X)
+    yield "csc", sparse.csc_matrix(X)
+    yield "csr_array", sparse.csr_array(X)
+
+
+@pytest.mark.parametrize("n_samples", [3000, 25_000])
+def test_all_layouts_pack_alike(n_samples, tmp_path, monkeypatch):
+    monkeypatch.setattr(_packing, "CHUNK_VALUES", 10_000)
+    X = make_data(n_samples)
+    expected = pack(X, random_state=0)
+    for name, layout in layouts(X, tmp_path):
+        try:
+            assert_same(pack(layout, random_state=0), expected)
+        except AssertionError as error:
+            raise AssertionError(name) from error
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "float16"],
+)
+def test_all_types_pack_alike(dtype):
+    X = np.random.default_rng(0).integers(0, 100, size=(2000, 5)).astype(dtype)
+    assert_same(pack(X), pack(X.astype(np.float64)))
+
+
+@pytest.mark.parametrize("n_threads", [2, 5])
+def test_threads_and_groups_of_features_do_not_matter(n_threads, monkeypatch):
+    X = make_data(30_000)
+    expected = pack(X, random_state=3)
+    monkeypatch.setattr(_packing, "FEATURE_GROUP", 3)
+    assert_same(pack(X, n_threads=n_threads, random_state=3), expected)
+
+
+def test_rows_and_columns_hold_the_same():
+    packed = pack(make_data())
+    assert packed.n_samples == 3000
+    assert packed.n_features == 7
+    assert packed.rows.shape == (3000, 16)
+    assert packed.rows.ctypes.data % 64 == 0
+    assert packed.rows.flags.c_contiguous
+    assert packed.columns.flags.c_contiguous
+    np.testing.assert_array_equal(packed.rows[:, :7], packed.columns.T)
+    assert not packed.rows[:, 7:].any()
+
+
+@pytest.mark.parametrize(
+    ("n_features", "stride"),
+    [
+        (1, 16),
+        (16, 16),
+        (17, 32),
+        (33, 64),
+        (54, 64),
+        (65, 128),
+        (257, 272),
+        (784, 784),
+    ],
+)
+def test_rows_are_padded(n_features, stride):
+    assert pack(np.zeros((3, n_features))).rows.shape == (3, stride)
+
+
+def test_thresholds_agree_with_bins():
+    X = make_data()
+    X[:, 5] = 1 + np.random.default_rng(1).integers(0, 2000, len(X)) * np.float32(
+        2**-23
+    )
+    packed = pack(X, max_bins=40)
+    for feature in range(7):
+        x, bins = X[:, feature], packed.columns[feature]
+        present = bins != MISSING_BIN
+        n_bins = packed.n_bins[feature]
+        for left in range(n_bins - 1):
+            threshold = packed.threshold(feature, left, left + 1)
+            np.testing.assert_array_equal(
+                x[present] <= threshold, bins[present] <= left
+            )
+        # Bins between that are empty in a node
+        if n_bins > 5:
+            threshold = packed.threshold(feature, 0, 5)
+            occupied = (bins == 0) | ((bins >= 5) & present)
+            np.testing.assert_array_equal(x[occupied] <= threshold, bins[occupied] == 0)
+
+
+def test_float64_is_binned_as_float32():
+    x = np.array([1.0, 1.0 + 1e-12, 1.0 + 1e-3, 16_777_216.0, 16_777_217.0])
+    packed = pack(x[:, np.newaxis])
+    assert packed.columns.tolist() == [[0, 0, 1, 2, 2]]
+    integers = np.array([[2**24], [2**24 + 1], [2**40]], dtype=np.int64)
+    assert pack(integers).columns.tolist() == [[0, 0, 1]]
+
+
+def test_raw_is_the_matrix_itself():
+    X = make_data()
+    assert pack(X).raw.array is X
+    assert pack(sparse.csr_matrix(X)).raw is None
+    assert pack(X.astype(np.float16)).raw is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, 1e300])
+def test_infinity_is_refused(bad, dtype):
+    X = np.random.default_rng(0).normal(size=(30_000, 2)).astype(dtype)
+    with np.errstate(over="ignore"):
+        X[29_999, 1] = bad
+    with pytest.raises(ValueError, match="infinity or a value too large"):
+        pack(X)
+
+
+def test_wide_sparse_data():
+    X = sparse.random(200, 2500, density=0.02, format="csr", random_state=0)
+    packed = pack(X, n_threads=2)
+    assert_same(packed, pack(X.toarray()))
+
+
+def test_few_samples():
+    assert pack(np.array([[1.0, np.nan]])).rows[0, :2].tolist() == [0, MISSING_BIN]
