@@ -431,10 +431,10 @@ def flat(options):
                 },
                 n_rounds=5,
             )
-        search.kneighbors(queries)
+        counts = ask_counting(search, queries)[1]
         per_query = {key: np.median(t) / len(queries) for key, t in seconds.items()}
         # The pass over q and the winner's exact product cost d each.
-        multiplied = float(np.median(search.n_multiplications_)) - 2 * n_features
+        multiplied = float(np.median(counts)) - 2 * n_features
         rest = per_query["query"] - per_query["pass"]
         rows.append([n_features, per_query["query"] * 1e6, rest * 1e6, multiplied])
     yield Table(
@@ -527,8 +527,7 @@ def buckets(options):
             )
             search = BanditMIPS(1, delta=DELTA, random_state=0).set_params(**parameters)
             search.fit(atoms)
-            search.kneighbors(queries)
-            counts.append(float(np.mean(search.n_multiplications_)))
+            counts.append(float(ask_counting(search, queries)[1].mean()))
         exponent = np.polyfit([log(n) for n in sizes], np.log(counts), 1)[0]
         rows.append([name, *counts, float(exponent)])
     yield Table(

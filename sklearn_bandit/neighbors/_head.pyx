@@ -166,6 +166,15 @@ cdef double _query_quantile(
     )
 
 
+cdef inline double _wide(
+    double quantile, double inflation, double error
+) noexcept nogil:
+    """A radius, infinite where it is not known: infinity times zero would be NaN."""
+    if quantile == INFINITY or inflation == INFINITY:
+        return INFINITY
+    return quantile * inflation * error
+
+
 cdef double _slack(
     const Head* head, const HeadQuery* query, Py_ssize_t slot, Py_ssize_t pivot
 ) noexcept nogil:
@@ -227,8 +236,9 @@ cdef void _marginal_radii(
         slot = alive.slots[i]
         spread = max(alive.square[i] - alive.total[i] * alive.total[i] / n, 0.0)
         alive.variance[i] = spread / (n - 1.0)
-        alive.radius[i] = _slack(head, query, slot, pivot) + (
-            factor * max(inflation[slot], inflation[pivot]) * (sqrt(spread) + own)
+        alive.radius[i] = _slack(head, query, slot, pivot)
+        alive.radius[i] += _wide(
+            factor, max(inflation[slot], inflation[pivot]), sqrt(spread) + own
         )
     alive.radius[alive.pivot] = 0.0
 
@@ -278,9 +288,12 @@ cdef void _paired_radii(
         inflate = max(inflation[slot], inflation[pivot])
         spread = max(alive.square[i] - alive.total[i] * alive.total[i] / n, 0.0)
         alive.mean[i] = alive.total[i] / n + (alive.base[i] - known)
-        alive.variance[i] = inflate * inflate * spread / (n - 1.0)
+        alive.variance[i] = spread / (n - 1.0)
         alive.radius[i] = _slack(head, query, slot, pivot)
-        alive.radius[i] += quantile * sqrt(alive.variance[i] / n)
+        alive.radius[i] += _wide(quantile, inflate, sqrt(alive.variance[i] / n))
+        # An atom whose sample says nothing yet is expected to be like the others.
+        if inflate < INFINITY:
+            alive.variance[i] *= inflate * inflate
     alive.mean[alive.pivot] = 0.0
     alive.radius[alive.pivot] = 0.0
 
