@@ -17,9 +17,9 @@ from ._forest import (
 @document(
     "An extremely randomised trees classifier.",
     details="""
-    scikit-learn's ExtraTreesClassifier, with its parameters and methods, on binned data: for each
-    feature drawn in a node, the best of `n_thresholds` random thresholds is taken. In
-    large nodes the features are compared on a sample of the rows.
+    scikit-learn's ExtraTreesClassifier, with its parameters and methods, on binned
+    data: for each feature drawn in a node, the best of `n_thresholds` random thresholds
+    is taken. In large nodes the features are compared on a sample of the rows.
     """,
     example="""
     >>> from sklearn.datasets import load_iris
@@ -105,9 +105,9 @@ class ExtraTreesClassifier(
 @document(
     "An extremely randomised trees regressor.",
     details="""
-    scikit-learn's ExtraTreesRegressor, with its parameters and methods, on binned data: for each
-    feature drawn in a node, the best of `n_thresholds` random thresholds is taken. In
-    large nodes the features are compared on a sample of the rows.
+    scikit-learn's ExtraTreesRegressor, with its parameters and methods, on binned data:
+    for each feature drawn in a node, the best of `n_thresholds` random thresholds is
+    taken. In large nodes the features are compared on a sample of the rows.
     """,
     example="""
     >>> from sklearn.datasets import load_diabetes

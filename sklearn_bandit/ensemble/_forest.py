@@ -235,8 +235,8 @@ class BanditForest:
     def _average(self, X, method):
         """Average a method of the trees over the forest.
 
-        Threads share the rows, not the trees: each sums in the order of the trees, so the
-        result does not depend on how many there are, to the last digit.
+        Threads share the rows, not the trees: each sums in the order of the trees, so
+        the result does not depend on how many there are, to the last digit.
         """
         check_is_fitted(self)
         X = self._validate_X_predict(X)

@@ -17,9 +17,9 @@ from ._forest import (
 @document(
     "A random forest classifier.",
     details="""
-    scikit-learn's RandomForestClassifier, with its parameters and methods, grown on binned data by
-    MABSplit: in large nodes the best split is found from a sample of the rows that is
-    only as large as it needs to be. The data are put into bins
+    scikit-learn's RandomForestClassifier, with its parameters and methods, grown on
+    binned data by MABSplit: in large nodes the best split is found from a sample of the
+    rows that is only as large as it needs to be. The data are put into bins
     once for all trees, which grow in threads.
     """,
     example="""
@@ -103,9 +103,9 @@ class RandomForestClassifier(
 @document(
     "A random forest regressor.",
     details="""
-    scikit-learn's RandomForestRegressor, with its parameters and methods, grown on binned data by
-    MABSplit: in large nodes the best split is found from a sample of the rows that is
-    only as large as it needs to be. The data are put into bins
+    scikit-learn's RandomForestRegressor, with its parameters and methods, grown on
+    binned data by MABSplit: in large nodes the best split is found from a sample of the
+    rows that is only as large as it needs to be. The data are put into bins
     once for all trees, which grow in threads.
     """,
     example="""

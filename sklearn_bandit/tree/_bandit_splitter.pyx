@@ -1,27 +1,27 @@
 """MABSplit: the search for a split as a best-arm problem (thesis, chapter 3).
 
-The features are the arms. Rows are sampled in batches; on the sample every feature has its
-best threshold, and every row a loss under that split (see ``Target.losses``), whose mean is
-the impurity of the children. The feature with the smallest mean leads, and each rival is
-compared with it *on the same rows*: the difference of two losses varies far less than
-either, so a rival is often out after the first batch where separate intervals, as in the
-thesis, would overlap to the end.
+The features are the arms. Rows are sampled in batches; on the sample every feature has
+its best threshold, and every row a loss under that split (see ``Target.losses``), whose
+mean is the impurity of the children. The feature with the smallest mean leads, and each
+rival is compared with it *on the same rows*: the difference of two losses varies far
+less than either, so a rival is often out after the first batch where separate
+intervals, as in the thesis, would overlap to the end.
 
-The search stops when no rival is left that could be better by more than the tolerance. If
-the rivals that are left would need more than a share of the rows to tell apart, full
+The search stops when no rival is left that could be better by more than the tolerance.
+If the rivals that are left would need more than a share of the rows to tell apart, full
 histograms of these few decide.
 
 What `delta` covers: with probability at least ``1 - delta`` (over the sample, by the
-asymptotic radii of ``sklearn_bandit.bandit``, with a union bound over features and rounds)
-the gain of the chosen feature is within the tolerance of the best feature's, both at the
-thresholds found on the sample. What it does not cover: the threshold within a feature, which
-is the sample's best.
+asymptotic radii of ``sklearn_bandit.bandit``, with a union bound over features and
+rounds) the gain of the chosen feature is within the tolerance of the best feature's,
+both at the thresholds found on the sample. What it does not cover: the threshold within
+a feature, which is the sample's best.
 """
 
 import numpy as np
 
 from libc.math cimport INFINITY, ceil, log2
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -36,8 +36,8 @@ from ._splitter cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
 from ._target cimport Target
 
 cdef enum:
-    # Beyond this share (one in so many) of a node's rows a sample does not pay: a row read
-    # at random costs about as much as several read in order.
+    # Beyond this share (one in so many) of a node's rows a sample does not pay: a row
+    # read at random costs about as much as several read in order.
     SAMPLE_SHARE = 4
     # Nor does a larger sample, whatever the node: its losses no longer fit the cache.
     LARGEST_SAMPLE = 65536
@@ -361,9 +361,9 @@ count_rows
     ) noexcept nogil:
         """Size of the next sample; 0 if the leader is good enough.
 
-        A rival is told from the leader, or shown to be as good, when its radius is below
-        its mean and the tolerance together. Radii shrink with the root of the sample: if
-        that takes more than the rows there are, say so at once.
+        A rival is told from the leader, or shown to be as good, when its radius is
+        below its mean and the tolerance together. Radii shrink with the root of the
+        sample: if that takes more than the rows there are, say so at once.
         """
         cdef double* totals = &self.sample_totals[0]
         cdef Split* split = &self.splits[self.arms[leader]]
@@ -433,7 +433,8 @@ count_rows
             self.target.fill(block, ids, n, group, n_group, self.arms[i], False)
             for j in range(n_group):
                 self.scan(
-                    block, self.arms[i] + j, group[j], False, totals, limits, False, best
+                    block, self.arms[i] + j, group[j], False, totals, limits, False,
+                    best
                 )
             i += n_group
         return NOTHING if best.feature < 0 else FOUND

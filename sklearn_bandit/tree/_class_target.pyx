@@ -1,10 +1,11 @@
 """Classification: histograms of class weights; Gini impurity and entropy.
 
 Unweighted samples, bootstrap counts included, are counted in 32-bit integers: smaller
-histograms, and sums that do not depend on their order. Real weights are summed in double.
+histograms, and sums that do not depend on their order. Real weights are summed in
+double.
 
-Several outputs are one long list of classes: as every output has the same weight in a node,
-the score of all outputs is that of the concatenated class weights.
+Several outputs are one long list of classes: as every output has the same weight in a
+node, the score of all outputs is that of the concatenated class weights.
 """
 
 from libc.math cimport log2
@@ -22,8 +23,9 @@ ctypedef fused cell_t:
     uint32_t
     double
 
-# The column-major copy is read instead of the rows in nodes that hold at least this share
-# of all rows: then each cache line of a column holds two or more rows of the node.
+# The column-major copy is read instead of the rows in nodes that hold at least this
+# share of all rows: then each cache line of a column holds two or more rows of the
+# node.
 cdef enum:
     COLUMN_SHARE = 32
 
@@ -34,7 +36,8 @@ cdef class ClassTarget(Target):
     Parameters
     ----------
     labels : ndarray of shape (n_samples, n_outputs), uint16
-        Classes, numbered through all outputs (those of output 1 follow those of output 0).
+        Classes, numbered through all outputs (those of output 1 follow those of output
+        0).
     n_classes : ndarray of shape (n_outputs,), intp
         Number of classes of each output.
     counts : ndarray of shape (n_samples,), uint16, or None
@@ -55,8 +58,8 @@ cdef class ClassTarget(Target):
     cdef Py_ssize_t max_classes
     cdef void* cells
     cdef double* running                # totals left of the threshold during a scan
-    cdef double* tables                 # losses of the classes in the left and right child
-    cdef uint16_t* copied_labels[N_LEVELS]      # targets of copied rows, for each level of copies
+    cdef double* tables                 # losses of the classes in both children
+    cdef uint16_t* copied_labels[N_LEVELS]  # targets of copied rows
     cdef uint16_t* copied_counts[N_LEVELS]
     cdef double* copied_weights[N_LEVELS]
 
@@ -464,8 +467,8 @@ cdef void fill_group(
     elif occupied != NULL:
         for j in range(n_features):
             fill_rows(
-                1, True, cells + j * N_SLOTS * n_cells, occupied + 4 * j, n_cells, block,
-                n_outputs, ids, n, features + j,
+                1, True, cells + j * N_SLOTS * n_cells, occupied + 4 * j, n_cells,
+                block, n_outputs, ids, n, features + j,
             )
     elif n_outputs > 1:
         for j in range(n_features):

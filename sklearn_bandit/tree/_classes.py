@@ -106,8 +106,8 @@ class _BanditTree:
         """Grow the tree and set the fitted attributes."""
         if self.criterion == "friedman_mse":
             warnings.warn(
-                'Value `"friedman_mse"` for `criterion` is deprecated. It is equivalent '
-                'to "squared_error", which is used instead.',
+                'Value `"friedman_mse"` for `criterion` is deprecated. It is '
+                'equivalent to "squared_error", which is used instead.',
                 FutureWarning,
                 stacklevel=2,
             )
@@ -130,9 +130,9 @@ class _BanditTree:
 @document(
     "A decision tree classifier.",
     details="""
-    scikit-learn's DecisionTreeClassifier, with its parameters and methods, grown on binned data by
-    MABSplit: in large nodes the best split is found from a sample of the rows that is
-    only as large as it needs to be.
+    scikit-learn's DecisionTreeClassifier, with its parameters and methods, grown on
+    binned data by MABSplit: in large nodes the best split is found from a sample of the
+    rows that is only as large as it needs to be.
     """,
     example="""
     >>> from sklearn.datasets import load_iris
@@ -199,9 +199,9 @@ class DecisionTreeClassifier(_BanditTree, sklearn_tree.DecisionTreeClassifier):
 @document(
     "A decision tree regressor.",
     details="""
-    scikit-learn's DecisionTreeRegressor, with its parameters and methods, grown on binned data by
-    MABSplit: in large nodes the best split is found from a sample of the rows that is
-    only as large as it needs to be.
+    scikit-learn's DecisionTreeRegressor, with its parameters and methods, grown on
+    binned data by MABSplit: in large nodes the best split is found from a sample of the
+    rows that is only as large as it needs to be.
     """,
     example="""
     >>> from sklearn.datasets import load_diabetes
@@ -266,9 +266,9 @@ class DecisionTreeRegressor(_BanditTree, sklearn_tree.DecisionTreeRegressor):
 @document(
     "An extremely randomised tree classifier.",
     details="""
-    Like a decision tree, but with random thresholds: for each feature drawn, the best of
-    `n_thresholds` thresholds that are uniform between its smallest and its largest value
-    in the node. Meant for ensembles.
+    Like a decision tree, but with random thresholds: for each feature drawn, the best
+    of `n_thresholds` thresholds that are uniform between its smallest and its largest
+    value in the node. Meant for ensembles.
     """,
     example="""
     >>> from sklearn.datasets import load_iris
@@ -337,9 +337,9 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
 @document(
     "An extremely randomised tree regressor.",
     details="""
-    Like a decision tree, but with random thresholds: for each feature drawn, the best of
-    `n_thresholds` thresholds that are uniform between its smallest and its largest value
-    in the node. Meant for ensembles.
+    Like a decision tree, but with random thresholds: for each feature drawn, the best
+    of `n_thresholds` thresholds that are uniform between its smallest and its largest
+    value in the node. Meant for ensembles.
     """,
     example="""
     >>> from sklearn.datasets import load_diabetes

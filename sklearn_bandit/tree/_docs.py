@@ -1,7 +1,8 @@
-"""Docstrings of trees and forests, put together from what their parameters have in common.
+"""Docstrings of trees and forests, put together from what they have in common.
 
-A class is decorated with :func:`document`; its parameters are described in the order of its
-signature, each by the text below, so that a parameter reads the same wherever it occurs.
+A class is decorated with :func:`document`; its parameters are described in the order of
+its signature, each by the text below, so that a parameter reads the same wherever it
+occurs.
 """
 
 import inspect
@@ -18,9 +19,9 @@ PARAMETERS = {
     "criterion_regressor": """
         {"squared_error", "friedman_mse", "poisson", "absolute_error"}, \
 default="squared_error"
-        What a split is to decrease: the squared error ("friedman_mse" is the same), half
-        the Poisson deviance, for counts and frequencies, or the absolute error, which is
-        robust and slow, and is always searched exactly.""",
+        What a split is to decrease: the squared error ("friedman_mse" is the same),
+        half the Poisson deviance, for counts and frequencies, or the absolute error,
+        which is robust and slow, and is always searched exactly.""",
     "splitter": """
         {{"best", "random"}}, default="{default}"
         Whether all thresholds of a feature are tried or random ones.""",
@@ -32,20 +33,24 @@ default="squared_error"
         Nodes with fewer samples become leaves; a float is a share of all samples.""",
     "min_samples_leaf": """
         int or float, default=1
-        Splits that leave fewer samples on a side are not made; a float is a share of all
-        samples. Above 1 the rows of each bin have to be counted, which costs time.""",
+        Splits that leave fewer samples on a side are not made; a float is a share of
+        all samples. Above 1 the rows of each bin have to be counted, which costs
+        time.""",
     "min_weight_fraction_leaf": """
         float, default=0.0
-        Splits that leave a smaller share of the total weight on a side are not made.""",
+        Splits that leave a smaller share of the total weight on a side are not
+        made.""",
     "max_features": """
         {{"sqrt", "log2"}}, int or float, default={default}
         Number of features to look at in each node (a float: share of them; None: all).
-        They are drawn among the features that still vary in the node; scikit-learn counts
-        constant ones that it happens to draw. Fewer make trees faster and more diverse.""",
+        They are drawn among the features that still vary in the node; scikit-learn
+        counts constant ones that it happens to draw. Fewer make trees faster and more
+        diverse.""",
     "random_state": """
         int, RandomState instance or None, default=None
-        Controls all random choices: bootstrap samples, features, thresholds and the rows
-        that the bandit samples. The model does not depend on the number of threads.""",
+        Controls all random choices: bootstrap samples, features, thresholds and the
+        rows that the bandit samples. The model does not depend on the number of
+        threads.""",
     "max_leaf_nodes": """
         int, default=None
         Grow best first, to at most that many leaves; None grows depth first, which is
@@ -56,14 +61,15 @@ default="squared_error"
         less are not made.""",
     "class_weight": """
         dict, list of dict, "balanced"{forest} or None, default=None
-        Weights of the classes; "balanced" gives every class the same total weight{more}.""",
+        Weights of the classes; "balanced" gives every class the same total
+        weight{more}.""",
     "ccp_alpha": """
         non-negative float, default=0.0
         Complexity parameter of minimal cost-complexity pruning; 0 does not prune.""",
     "monotonic_cst": """
         array-like of int of shape (n_features,), default=None
-        Monotonic constraints: 1 the prediction (probability of the second class) must not
-        decrease with the feature, -1 it must not increase, 0 none. Nodes are then
+        Monotonic constraints: 1 the prediction (probability of the second class) must
+        not decrease with the feature, -1 it must not increase, 0 none. Nodes are then
         searched exactly.""",
     "bootstrap": """
         bool, default={default}
@@ -88,8 +94,8 @@ default="squared_error"
         samples are faster; shallow ones hardly suffer, deep ones do.""",
     "n_thresholds": """
         int or "sqrt", default=1
-        Number of random thresholds per feature and node, of which the best is taken; 1 as
-        in scikit-learn, "sqrt" of the number of features as in the thesis. More make
+        Number of random thresholds per feature and node, of which the best is taken; 1
+        as in scikit-learn, "sqrt" of the number of features as in the thesis. More make
         trees better and more alike.""",
     "patch_samples": """
         float, default=0.7
@@ -101,16 +107,18 @@ default="squared_error"
         {"mab", "exact", "auto"}, default="mab"
         How splits are searched: "mab" samples rows in nodes with 8,000 or more of them
         until the best feature is known (MABSplit), "exact" always uses all rows, "auto"
-        samples from 50,000 rows on. Smaller nodes are searched exactly by all of them.""",
+        samples from 50,000 rows on. Smaller nodes are searched exactly by all of
+        them.""",
     "max_bins": """
         int, default=255
-        Bins per feature, at most 255. Features with no more distinct values lose nothing;
-        of others, large nodes only see quantiles, while nodes with at most 255 samples
-        use the values themselves. Fewer bins are a little faster.""",
+        Bins per feature, at most 255. Features with no more distinct values lose
+        nothing; of others, large nodes only see quantiles, while nodes with at most 255
+        samples use the values themselves. Fewer bins are a little faster.""",
     "delta": """
         float, default=0.01
-        Probability, per node, that a feature is chosen whose gain is smaller than the best
-        one's by more than the tolerance. Smaller needs more samples; 0 is exact.""",
+        Probability, per node, that a feature is chosen whose gain is smaller than the
+        best one's by more than the tolerance. Smaller needs more samples; 0 is
+        exact.""",
     "batch_size": """
         int, default=2048
         Rows of the first sample in a node; it doubles until the search is decided.
@@ -118,8 +126,9 @@ default="squared_error"
     "tol": """
         float, default=0.1
         Near ties: features whose gain is smaller than the best by at most this share of
-        it, or by a tenth of this share of the node's impurity, count as equally good. With
-        0 the bandit goes on until exact histograms decide between close rivals.""",
+        it, or by a tenth of this share of the node's impurity, count as equally good.
+        With 0 the bandit goes on until exact histograms decide between close
+        rivals.""",
     "max_insertions": """
         int, default=None
         Budget of insertions into histograms{budget}; nodes whose
@@ -140,23 +149,23 @@ ATTRIBUTES = {
     ),
     "max_features_": "int\n    Number of features looked at in a node.",
     "tree_": (
-        "sklearn.tree._tree.Tree\n    The tree: a genuine tree of scikit-learn, for all "
-        "tools that read these."
+        "sklearn.tree._tree.Tree\n    The tree: a genuine tree of scikit-learn, for "
+        "all tools that read these."
     ),
     "estimator_": "estimator\n    The template of the trees.",
     "estimators_": "list of estimators\n    The trees.",
     "estimators_samples_": "list of arrays\n    Samples that each tree was fitted to.",
     "oob_score_": "float\n    Out-of-bag score, if asked for.",
     "oob_decision_function_": (
-        "ndarray of shape (n_samples, n_classes)\n    Out-of-bag probabilities, if asked "
-        "for."
+        "ndarray of shape (n_samples, n_classes)\n    Out-of-bag probabilities, if "
+        "asked for."
     ),
     "oob_prediction_": "ndarray of shape (n_samples,)\n    Out-of-bag predictions.",
     "patch_samples_": "ndarray of int\n    Samples of the patch.",
     "patch_features_": "ndarray of int\n    Features of the patch.",
     "n_insertions_": (
-        "int\n    Insertions of a sample into a feature's histogram: what the search for "
-        "splits cost."
+        "int\n    Insertions of a sample into a feature's histogram: what the search "
+        "for splits cost."
     ),
 }
 

@@ -1,16 +1,16 @@
 """Growing one tree: nodes, depth first or best first, on packed data.
 
-Depth first, a node with few enough rows for the second-level cache has them copied together
-and its whole subtree is grown there. A node with at most 255 rows has its bins replaced by
-the ranks of the raw values among those rows: from there on the search is as fine as the
-data, not as the bins.
+Depth first, a node with few enough rows for the second-level cache has them copied
+together and its whole subtree is grown there. A node with at most 255 rows has its bins
+replaced by the ranks of the raw values among those rows: from there on the search is as
+fine as the data, not as the bins.
 """
 
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
@@ -21,9 +21,11 @@ from ._splitter cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
 from ._target cimport Target
 
 cdef enum:
-    # Bytes of a block of copied rows: half of a common second-level cache, the rest being
-    # for histograms and targets.
+    # Bytes of a block of copied rows: half of a common second-level cache, the rest
+    # being for histograms and targets.
     COPY_BYTES = 1 << 18
+    # However narrow they are, larger nodes may be for the bandit to sample.
+    COPY_ROWS = 8000
     # Levels of blocks: all samples, copied rows, copied rows with ranks for bins.
     ALL_ROWS = 0
     COPIED = 1
@@ -189,7 +191,8 @@ cdef class Grower:
         """Make room for the block of copied rows."""
         cdef Py_ssize_t stride = self.rows.shape[1]
 
-        self.copy_rows = min(max(COPY_BYTES // stride, MAX_RANKED), len(self.ids))
+        self.copy_rows = min(COPY_BYTES // stride, COPY_ROWS, len(self.ids))
+        self.copy_rows = max(self.copy_rows, min(MAX_RANKED, len(self.ids)))
         self.copied = <uint8_t*> malloc(self.copy_rows * stride)
         self.origin = <uint32_t*> malloc(self.copy_rows * sizeof(uint32_t))
         if self.copied == NULL or self.origin == NULL:

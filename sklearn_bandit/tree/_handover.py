@@ -1,8 +1,8 @@
 """Handing a grown tree over to scikit-learn.
 
-Nodes are assigned by the name of their fields, never by the layout of the structure, so that
-a field that a later scikit-learn adds keeps its zero. ``Tree.__setstate__`` trusts what it
-is given; the indices are therefore checked here.
+Nodes are assigned by the name of their fields, never by the layout of the structure, so
+that a field that a later scikit-learn adds keeps its zero. ``Tree.__setstate__`` trusts
+what it is given; the indices are therefore checked here.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """Kernels written once and compiled for each constant they are called with.
 
-A function declared ``cdef inline_void kernel(const int width, ...) noexcept nogil`` is always
-inlined, so that a call with a literal width has loops of constant length: the C compiler
-unrolls and vectorises them. Inlined into a ``simd_void`` kernel, it is compiled for that
-kernel's instruction sets too.
+A function declared ``cdef inline_void kernel(const int width, ...)`` is always
+inlined, so that a call with a literal width has loops of constant length: the C
+compiler unrolls and vectorises them. Inlined into a ``simd_void`` kernel, it is
+compiled for that kernel's instruction sets too.
 """
 
 cdef extern from *:

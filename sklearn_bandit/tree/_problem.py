@@ -3,6 +3,7 @@
 import numpy as np
 
 from ._class_target import ClassTarget
+from ._median_target import MedianTarget
 from ._real_target import RealTarget
 
 MAX_LABELS = np.iinfo(np.uint16).max + 1
@@ -51,7 +52,11 @@ class Problem:
         else:
             self.n_classes = np.ones(y.shape[1], dtype=np.intp)
             self.shift = np.zeros(y.shape[1])
-            if criterion != "poisson":
+            if criterion == "absolute_error" and y.shape[1] > 1:
+                raise NotImplementedError(
+                    'criterion="absolute_error" with several outputs is not supported.'
+                )
+            if criterion not in ("poisson", "absolute_error"):
                 self.shift = y.mean(axis=0, dtype=np.float64)
             self.centred = np.asarray(y, dtype=np.float64) - self.shift
         self.ones = np.ones(self.n_samples, dtype=np.uint16)
@@ -91,6 +96,9 @@ class Problem:
         if weights is None:
             weights = 1.0 if counts is None else counts
         moments[:, 0] = weights
+        if self.criterion == "absolute_error":
+            moments[:, 1:] = self.centred
+            return MedianTarget(moments, len(ids)), ids
         np.multiply(self.centred, moments[:, :1], out=moments[:, 1:])
         poisson = self.criterion == "poisson"
         return RealTarget(moments, self.shift, poisson), ids

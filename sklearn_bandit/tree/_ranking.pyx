@@ -1,8 +1,9 @@
 """Ranks for bins in a block of few rows.
 
-Deep in a tree all rows of a node may share a bin of the whole data set and differ only in
-the raw values. Once a node has at most 255 rows, the ranks of their raw values fit where
-the bins were: from there on splits are found between values, exactly as by sorting.
+Deep in a tree all rows of a node may share a bin of the whole data set and differ only
+in the raw values. Once a node has at most 255 rows, the ranks of their raw values fit
+where the bins were: from there on splits are found between values, exactly as by
+sorting.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
-"""Regression by means: histograms of weights and sums; squared error and Poisson deviance.
+"""Regression by means: histograms of weights and sums; squared error and Poisson
+deviance.
 
-A cell holds the weight of its rows and, for each output, the weighted sum of y. The y are
-centred first, so that sums of squares lose no digits to a large mean.
+A cell holds the weight of its rows and, for each output, the weighted sum of y. The y
+are centred first, so that sums of squares lose no digits to a large mean.
 """
 
 from libc.math cimport INFINITY, fabs, log
@@ -20,8 +21,9 @@ cdef double TIE = 1e-13
 cdef class RealTarget(Target):
     """Real targets with weights, predicted by their mean.
 
-    Totals of a node are its weight, the weighted sum of each output and, for the impurity,
-    the weighted sum of squares (squared error) or of ``y log y`` (Poisson) over all outputs.
+    Totals of a node are its weight, the weighted sum of each output and, for the
+    impurity, the weighted sum of squares (squared error) or of ``y log y`` (Poisson)
+    over all outputs.
 
     Parameters
     ----------

@@ -1,13 +1,13 @@
 """The exact search: full histograms of the features drawn, or of random thresholds.
 
-Features that are constant in a node are constant in all of its descendants. They are kept
-in front of the list of features, and each node passes on how many there are; deeper nodes
-only reorder what is behind them, so a node's number stays valid for its right child after
-its left subtree is done (the tree is grown depth first).
+Features that are constant in a node are constant in all of its descendants. They are
+kept in front of the list of features, and each node passes on how many there are;
+deeper nodes only reorder what is behind them, so a node's number stays valid for its
+right child after its left subtree is done (the tree is grown depth first).
 
 `max_features` are drawn among the features that still vary in the node. (scikit-learn
-counts constant ones that it happens to draw.) With many one-hot columns most draws would be
-wasted deep in the tree.
+counts constant ones that it happens to draw.) With many one-hot columns most draws
+would be wasted deep in the tree.
 """
 
 import numpy as np
@@ -132,8 +132,8 @@ cdef class Splitter:
     ) noexcept nogil:
         """Replace the occupied bins by those after which random thresholds fall.
 
-        Thresholds are uniform between the smallest and the largest value in the node. One
-        that falls inside a bin moves to the nearer of its edges.
+        Thresholds are uniform between the smallest and the largest value in the node.
+        One that falls inside a bin moves to the nearer of its edges.
         """
         cdef const double* low = block.low + feature * block.n_values
         cdef const double* high = block.high + feature * block.n_values
@@ -142,7 +142,7 @@ cdef class Splitter:
         cdef int n_occupied = 0, word, i, first, last, middle
         cdef uint64_t bits
         cdef double threshold
-        cdef Py_ssize_t k
+        cdef Py_ssize_t _k
 
         memset(chosen, 0, sizeof(chosen))
         for word in range(4):
@@ -154,7 +154,7 @@ cdef class Splitter:
                     occupied[n_occupied] = i
                     n_occupied += 1
         if n_occupied:
-            for k in range(self.n_thresholds):
+            for _k in range(self.n_thresholds):
                 threshold = low[occupied[0]] + random_unit(&self.random) * (
                     high[occupied[n_occupied - 1]] - low[occupied[0]]
                 )
@@ -176,7 +176,8 @@ cdef class Splitter:
         memcpy(bins, chosen, sizeof(chosen))
 
     cdef void draw(self, Py_ssize_t first, Py_ssize_t n_drawn) noexcept nogil:
-        """Move `n_drawn` random features from behind `first` to the places from it on."""
+        """Move `n_drawn` random features from behind `first` to the places from it
+        on."""
         cdef Py_ssize_t place, other
         cdef int32_t swap
 
@@ -189,7 +190,8 @@ cdef class Splitter:
             self.features[other] = swap
 
     cdef void set_aside(self, Py_ssize_t place, Py_ssize_t* n_constant) noexcept nogil:
-        """Put the feature at `place`, which is constant, with the other constant ones."""
+        """Put the feature at `place`, which is constant, with the other constant
+        ones."""
         cdef int32_t swap = self.features[place]
 
         self.features[place] = self.features[n_constant[0]]
@@ -205,7 +207,8 @@ cdef class Splitter:
         cdef const uint8_t* differs = <const uint8_t*> &self.differences[0]
 
         compare_rows(
-            <const uint64_t*> block.rows, block.stride // 8, ids, n, &self.differences[0]
+            <const uint64_t*> block.rows, block.stride // 8, ids, n,
+            &self.differences[0]
         )
         for place in range(n_constant[0], self.n_features):
             if not differs[self.features[place]]:

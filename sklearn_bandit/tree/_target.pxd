@@ -10,9 +10,9 @@ cdef class Target:
     cdef readonly Py_ssize_t n_channels     # numbers in the totals of a node
     cdef readonly Py_ssize_t n_values       # numbers in the prediction of a node
     cdef readonly bint has_losses           # whether the bandit can compare splits
-    cdef bint keeps_left                    # whether Split.left is the left child's totals
+    cdef bint keeps_left                    # whether Split.left is its totals
     cdef Py_ssize_t n_slots                 # histograms there is room for
-    cdef uint64_t* occupied                 # four words a slot: its bins that may be full
+    cdef uint64_t* occupied                 # four words a slot: bins to look at
     cdef uint32_t* sizes                    # rows in each cell (NULL: not wanted)
 
     cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1

@@ -6,12 +6,13 @@ A *target* knows the y of the samples and the criterion. Splitters ask it
   prediction follow;
 - to *fill* histograms: one cell per bin, holding the totals of the rows in that bin;
 - to *scan* a histogram for the threshold with the best *score*;
-- for the *loss* of each sample under a split, whose mean is the weighted impurity of the
+- for the *loss* of each sample under a split, whose mean is the weighted impurity of
+the
   children: what the bandit averages.
 
-The score of a split is the sum over both children of a function of their totals, such that
-``(score of the split - score of the node) / (weight of the node * n_outputs)`` is the
-decrease in impurity. Up to a constant it is the negative loss.
+The score of a split is the sum over both children of a function of their totals, such
+that ``(score of the split - score of the node) / (weight of the node * n_outputs)`` is
+the decrease in impurity. Up to a constant it is the negative loss.
 """
 
 from libc.stdlib cimport calloc, free
@@ -114,7 +115,8 @@ cdef class Target:
         const double* totals, const Limits* limits, int8_t constraint,
         const uint64_t* allowed, bint clear, Split* best,
     ) noexcept nogil:
-        """Find the best threshold of a feature; replace `best` if it has a better score.
+        """Find the best threshold of a feature; replace `best` if it has a better
+        score.
 
         `allowed` (NULL: all) is a bitmap of the bins after which may be split. Returns
         whether the feature varies in the node.

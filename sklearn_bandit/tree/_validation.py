@@ -14,6 +14,9 @@ from ._packing import pack
 MAX_SAMPLES = np.iinfo(np.int32).max
 MAX_FEATURES = np.iinfo(np.uint16).max + 1
 
+# Matrices with fewer values are packed in milliseconds: threads would not pay.
+MIN_PARALLEL = 1_000_000
+
 
 @contextmanager
 def unchanged_on_error(estimator):
@@ -42,6 +45,8 @@ def check_size(n_samples, n_features):
 def pack_samples(estimator, X, max_bins, n_threads, random_state):
     """Put samples into bins, refusing what the estimator cannot learn from."""
     check_size(*X.shape)
+    if X.shape[0] * X.shape[1] < MIN_PARALLEL:
+        n_threads = 1
     packed = pack(X, max_bins, n_threads, random_state)
     allows_missing = (
         not issparse(X) and estimator.__sklearn_tags__().input_tags.allow_nan

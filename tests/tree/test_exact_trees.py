@@ -89,6 +89,17 @@ def test_regressor(criterion, options, weighted, missing):
     assert_same_tree(ours, theirs)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("options", OPTIONS[:4], ids=str)
+def test_absolute_error(options, weighted):
+    X, y, weight = make_data(8, n=500)
+    weight = weight if weighted else None
+    options = {"criterion": "absolute_error", "random_state": 0, **options}
+    ours = tree.DecisionTreeRegressor(**options).fit(X, y, weight)
+    theirs = sklearn_tree.DecisionTreeRegressor(**options).fit(X, y, weight)
+    assert_same_tree(ours, theirs)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3, 8, 9, 16, 17, 40])
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 def test_number_of_classes(n_classes, criterion):

@@ -1,0 +1,140 @@
+"""MABSplit finds the exact split, or one within the tolerance, for less."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_classification
+
+from sklearn_bandit import tree
+
+
+def best_gains(X, y):
+    """Largest Gini gain of each feature, by brute force over its values."""
+    gains = []
+    for column in X.T:
+        order = np.argsort(column, kind="stable")
+        counts = np.cumsum(np.eye(y.max() + 1)[y[order]], axis=0)
+        ends = np.flatnonzero(np.diff(column[order])) + 1
+        left, total = counts[ends - 1], counts[-1]
+        n, n_left = len(y), ends
+        purity = (left**2).sum(1) / n_left + ((total - left) ** 2).sum(1) / (n - n_left)
+        gains.append((purity.max(initial=0) - (total**2).sum() / n) / n)
+    return np.array(gains)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "n_nodes", "n_allowed"), [("gini", 1000, 22), ("entropy", 100, 6)]
+)
+def test_finds_a_clear_best_feature(criterion, n_nodes, n_allowed):
+    # Root splits, each of its own labels. With delta = 0.01 a binomial exceeds what is
+    # allowed once in some ten thousand times.
+    n, n_wrong = 10_000, 0
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 30, (n, 12)).astype(np.uint8)
+    noise = rng.random(n)
+    for seed in range(n_nodes):
+        feature = seed % 12
+        y = (X[:, feature] + 12 * noise > 21).astype(int)
+        stump = tree.DecisionTreeClassifier(
+            criterion=criterion, max_depth=1, random_state=seed
+        ).fit(X, y)
+        assert stump.n_insertions_ < 12 * n
+        n_wrong += stump.tree_.feature[0] != feature
+    assert n_wrong <= n_allowed
+
+
+def test_close_rivals_are_within_the_tolerance():
+    n, n_wrong = 20_000, 0
+    rng = np.random.default_rng(1)
+    for seed in range(60):
+        X = rng.integers(0, 20, (n, 8)).astype(np.uint8)
+        y = (X[:, 0] + 0.93 * X[:, 1] + 0.9 * X[:, 2] + 9 * rng.normal(size=n) > 27) * 1
+        stump = tree.DecisionTreeClassifier(max_depth=1, random_state=seed).fit(X, y)
+        gains = best_gains(X, y)
+        impurity = 2 * y.mean() * (1 - y.mean())
+        tolerance = 0.1 * max(gains.max(), 0.1 * impurity)
+        n_wrong += gains[stump.tree_.feature[0]] < gains.max() - tolerance
+    assert n_wrong <= 4
+
+
+def test_cost_of_the_root_does_not_grow_with_the_data():
+    rng = np.random.default_rng(2)
+    costs = []
+    for n in (20_000, 400_000):
+        X = rng.integers(0, 100, (n, 10)).astype(np.uint8)
+        y = (X[:, 3] + 30 * rng.normal(size=n) > 50).astype(int)
+        stump = tree.DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
+        costs.append(stump.n_insertions_)
+    assert costs[1] <= 1.2 * costs[0]
+
+
+def test_exact_counts_every_insertion():
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 50, (3000, 7))
+    y = (X[:, 0] > 20).astype(int)
+    stump = tree.DecisionTreeClassifier(solver="exact", max_depth=1).fit(X, y)
+    assert stump.n_insertions_ == X.size
+    stump.set_params(max_features=3, random_state=0).fit(X, y)
+    assert stump.n_insertions_ == 3 * len(X)
+
+
+@pytest.mark.parametrize("solver", ["mab", "exact"])
+@pytest.mark.parametrize("budget", [0, 5_000, 500_000, 900_001])
+def test_budget_is_kept(solver, budget):
+    X, y = make_classification(30_000, 10, random_state=0)
+    model = tree.DecisionTreeClassifier(
+        solver=solver, max_insertions=budget, random_state=0
+    ).fit(X, y)
+    assert model.n_insertions_ <= budget
+    if budget == 0:
+        assert model.tree_.node_count == 1
+    unlimited = tree.DecisionTreeClassifier(solver=solver, random_state=0).fit(X, y)
+    assert unlimited.n_insertions_ > 900_001
+    enough = model.set_params(max_insertions=unlimited.n_insertions_).fit(X, y)
+    assert enough.tree_.node_count == unlimited.tree_.node_count
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("missing", [False, True])
+def test_sampled_splits_send_rows_where_prediction_does(missing, weighted):
+    # Above 8,000 rows splits come from samples; all limits still hold on all rows.
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(40_000, 6)).astype(np.float32)
+    y = X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.normal(size=len(X))
+    if missing:
+        X[rng.random(X.shape) < 0.2] = np.nan
+    weight = rng.random(len(X)) + 0.5 if weighted else None
+    model = tree.DecisionTreeRegressor(
+        random_state=0, min_samples_leaf=100, min_weight_fraction_leaf=0.003
+    ).fit(X, y, weight)
+    exact = tree.DecisionTreeRegressor(
+        solver="exact", min_samples_leaf=100, min_weight_fraction_leaf=0.003
+    ).fit(X, y, weight)
+    assert model.n_insertions_ < 0.8 * exact.n_insertions_
+    assert abs(model.score(X, y) - exact.score(X, y)) < 0.02
+    leaves = model.tree_.children_left < 0
+    sizes = np.bincount(model.apply(X), minlength=len(leaves))
+    assert_array_equal(sizes[leaves], model.tree_.n_node_samples[leaves])
+    assert sizes[leaves].min() >= 100
+
+
+def test_poisson_and_several_outputs_are_sampled():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(30_000, 5))
+    y = rng.poisson(np.exp(X[:, 1]))
+    stump = tree.DecisionTreeRegressor(criterion="poisson", max_depth=1).fit(X, y)
+    assert stump.n_insertions_ < 0.5 * X.size
+    assert stump.tree_.feature[0] == 1
+    stump = tree.DecisionTreeRegressor(max_depth=1).fit(X, np.column_stack([y, y]))
+    assert stump.n_insertions_ < 0.5 * X.size
+    assert stump.tree_.feature[0] == 1
+
+
+def test_delta_zero_is_exact():
+    X, y = make_classification(20_000, 8, random_state=1)
+    one = tree.DecisionTreeClassifier(delta=0, max_depth=5, random_state=0).fit(X, y)
+    two = tree.DecisionTreeClassifier(solver="exact", max_depth=5, random_state=0).fit(
+        X, y
+    )
+    assert_array_equal(one.tree_.threshold, two.tree_.threshold)
+    assert one.n_insertions_ == two.n_insertions_
