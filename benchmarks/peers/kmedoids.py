@@ -152,7 +152,7 @@ def pam(options):
 
 @benchmark("kmedoids.eager", data=["mnist"])
 def eager(options):
-    """The eager algorithm against kmedoids.fasterpam."""
+    """The eager mode against kmedoids.fasterpam."""
     for n, goal in [(10_000, 5.0), (20_000, 12.0)]:
         X = mnist(n)
         yield Comparison(

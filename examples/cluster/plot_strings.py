@@ -1,0 +1,76 @@
+"""
+=====================================
+Clusters of words under edit distance
+=====================================
+
+The distance may be any function of two objects, and the objects may be strings: here
+misspelled words are clustered by the edit distance, and the medoids are the spellings
+in the middle.
+"""
+
+# %%
+# Variants of a few words, by random edits.
+import matplotlib.pyplot as plt
+import numpy as np
+
+from sklearn_bandit.cluster import BanditKMedoids
+
+WORDS = ["medoid", "bandit", "cluster", "reference", "elimination"]
+LETTERS = list("abcdefghijklmnopqrstuvwxyz")
+rng = np.random.default_rng(0)
+
+
+def misspell(word, n_edits):
+    """Replace, drop or double letters at random places."""
+    letters = list(word)
+    for _ in range(n_edits):
+        place = rng.integers(len(letters))
+        kind = rng.integers(3)
+        if kind == 0:
+            letters[place] = rng.choice(LETTERS)
+        elif kind == 1 and len(letters) > 3:
+            del letters[place]
+        else:
+            letters.insert(place, letters[place])
+    return "".join(letters)
+
+
+variants = [misspell(rng.choice(WORDS), rng.integers(0, 4)) for _ in range(600)]
+
+
+def edit_distance(a, b):
+    """Least number of insertions, deletions and replacements."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, start=1):
+        previous, row[0] = row[0], i
+        for j, y in enumerate(b, start=1):
+            replaced = previous + (x != y)
+            previous = row[j]
+            row[j] = min(row[j] + 1, row[j - 1] + 1, replaced)
+    return row[-1]
+
+
+# %%
+# Only the pairs that are asked for are evaluated. Small batches keep their number low,
+# which is what counts when a distance takes this long.
+kmedoids = BanditKMedoids(
+    5, metric=edit_distance, algorithm="eager", batch_size=32, random_state=0
+).fit(variants)
+for center, size in zip(
+    kmedoids.cluster_centers_, np.bincount(kmedoids.labels_), strict=True
+):
+    print(f"{center:12} {size} variants")
+share = kmedoids.n_distance_evaluations_ / len(variants) ** 2
+print(f"{share:.0%} of all pairs were compared")
+
+# %%
+# New strings go to the nearest medoid.
+print(kmedoids.predict(["banditt", "clutser", "refrence"]))
+
+# %%
+# How far the variants are from their medoids.
+to_medoid = kmedoids.transform(variants).min(axis=1)
+plt.hist(to_medoid, bins=np.arange(-0.5, to_medoid.max() + 1))
+plt.xlabel("edits to the medoid")
+plt.ylabel("number of variants")
+plt.show()
