@@ -66,7 +66,7 @@ def instance(estimator_class, **parameters):
     """Make a small instance: few trees, fixed seed, on one thread unless asked."""
     estimator = estimator_class()
     small = {"n_estimators": 5, "max_iter": 10, "random_state": 0, "n_clusters": 3}
-    small |= {"n_neighbors": 3, "n_nonzero_coefs": 3}
+    small |= {"n_neighbors": 3}
     known = estimator.get_params()
     small = {key: value for key, value in small.items() if key in known}
     return estimator.set_params(**small, **parameters)
@@ -169,7 +169,8 @@ def test_layouts_and_read_only_memory(estimator_class, dtype, tmp_path):
     strided = np.repeat(X, 2, axis=0)[::2]
     mapped = joblib.load(joblib.dump(X, tmp_path / "X")[0], mmap_mode="r")
     for same in (np.asfortranarray(X), strided, mapped):
-        assert_same(said, results(instance(estimator_class).fit(same, y), same))
+        other = results(instance(estimator_class).fit(same, y), same)
+        assert_same(said, other, exact=False)  # BLAS sums in the order of the layout
 
 
 @each_estimator

@@ -30,11 +30,14 @@ from ..bandit import split_delta, student_quantile
 # Arms computed exactly to choose the base arm.
 N_SCOUTS = 8
 
+# As many survivors are computed exactly without further sampling.
+N_FEW = 32
+
 # The sample of all arms grows at once while more than this share of them is undecided.
 GROW_SHARE = 0.3
 
-# Distances of the common sample, at most: 1.2 GB. It does not follow `cache_size`, so that
-# the result does not either.
+# Distances of the common sample, at most: 1.2 GB. It does not follow `cache_size`, so
+# that the result does not either.
 MOST_COMMON = 300_000_000
 
 # Rounding of float32 distances, relative to the mean distance.
@@ -141,7 +144,7 @@ class BanditSearch:
             if len(survivors) <= few or not self._grow():
                 break
         budget = SAMPLE_BUDGET * self.max_exact * n
-        while len(survivors) > self.max_exact and survivors.n_used < n:
+        while not self._is_few(survivors):
             stop = min(2 * survivors.n_used, n)
             budget -= len(survivors) * (stop - survivors.n_used)
             if budget < 0:
@@ -156,6 +159,14 @@ class BanditSearch:
                 self.n_truncated += 1
             survivors.keep(smallest(survivors.means, self.max_exact))
         return survivors.arms
+
+    def _is_few(self, survivors):
+        """Whether the survivors had better be computed exactly than sampled further."""
+        if 2 * survivors.n_used >= survivors.n_total:
+            return len(survivors) <= self.max_exact or (
+                survivors.n_used == survivors.n_total
+            )
+        return len(survivors) <= min(N_FEW, self.max_exact)
 
     def _grow(self):
         """Double the common sample; return whether it may grow."""
@@ -174,8 +185,8 @@ def quantile_table(delta):
     """Radius in units of the standard error, for each effective size.
 
     Student-t with the effective size for the degrees of freedom: most references gain
-    nothing from a candidate, and few of them may hold most of the variance. Entries are computed on a grid and hold from
-    there on, on the safe side.
+    nothing from a candidate, and few of them may hold most of the variance. Entries are
+    computed on a grid and hold from there on, on the safe side.
     """
     table = np.empty(LARGEST_SIZE + 1)
     sizes = np.geomspace(SMALLEST_SIZE, LARGEST_SIZE, 100).astype(int)

@@ -145,7 +145,7 @@ class Clusters:
             exact_build(
                 rows, self.weights, self.nearest, losses, self._threads(rows.size)
             )
-            losses[np.isin(part, self.medoids)] = np.inf
+            losses[self._are_medoids(part)] = np.inf
             for i in np.flatnonzero(losses == losses.min()):
                 found = losses[i], self.distances.order[part[i]], part[i]
                 best = min(best, found)
@@ -167,7 +167,7 @@ class Clusters:
                 state = self.weights, self.nearest, self.second, self.labels
                 exact_swap(rows, *state, out, n_threads)
             first += len(part)
-        changes[np.isin(arms, self.medoids)] = np.inf
+        changes[self._are_medoids(arms)] = np.inf
         return changes
 
     def best_swap(self, arms):
@@ -187,6 +187,11 @@ class Clusters:
     def is_improvement(self, change, tol=0.0):
         """Whether a change of the loss is worth a swap, rounding considered."""
         return change < -max(tol, 1e-12) * abs(self.loss)
+
+    def _are_medoids(self, arms):
+        is_medoid = np.zeros(self.n, dtype=bool)
+        is_medoid[self.medoids] = True
+        return is_medoid[arms]
 
     def _parts(self, arms):
         row_bytes = self.n * self.distances.dtype.itemsize

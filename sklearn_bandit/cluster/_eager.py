@@ -13,7 +13,8 @@ import numpy as np
 from ..bandit import split_delta
 from ._bandit_pam import ROUNDING, BanditSearch, smallest
 
-# Arms of one look: exact rows that are computed together.
+# Arms of one look, whose exact rows are computed together: as many as a quarter of the
+# block, so that small blocks mean few distances, and at most this many.
 N_CANDIDATES = 32
 
 # Least improvement on the sample, relative to the distances, that is worth a swap.
@@ -71,7 +72,7 @@ class EagerSearch(BanditSearch):
     def _look(self):
         """Arms that the sample likes best."""
         means, _ = self._changes(self.sample.size)
-        return smallest(means, N_CANDIDATES)
+        return smallest(means, min(N_CANDIDATES, max(self.sample.block // 4, 1)))
 
     def _changes(self, size):
         means, removed = self.sample.means(self.clusters, size, build=False)

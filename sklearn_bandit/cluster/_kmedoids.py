@@ -12,7 +12,6 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
 from .._compat import (
@@ -31,7 +30,7 @@ from ._bandit_pam import BanditSearch
 from ._clusters import Clusters
 from ._eager import EagerSearch
 from ._init import plus_plus_medoids, random_medoids
-from ._metrics import FAST_METRICS, fix_params, make_distances
+from ._metrics import FAST_METRICS, distances_between, fix_params, make_distances
 from ._pam import ExactSearch, FullMatrix
 from ._sample import ROW_SHARE, RowCache, Sample
 
@@ -473,14 +472,7 @@ class BanditKMedoids(
             ).reshape(-1, self.n_clusters)
         if self.metric == "precomputed":
             return np.ascontiguousarray(X[:, self.medoid_indices_])
-        if sparse.issparse(X) and self.metric == "sqeuclidean":
-            return pairwise_distances(X, self.cluster_centers_, metric="euclidean") ** 2
-        return pairwise_distances(
-            X,
-            self.cluster_centers_,
-            metric=self.metric,
-            **self._params,
-        )
+        return distances_between(X, self.cluster_centers_, self.metric, self._params)
 
     def _check_X(self, X, *, reset):
         """Validate samples as the metric wants them."""

@@ -15,6 +15,7 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import euclidean_distances
 from threadpoolctl import ThreadpoolController
 
 from ._distances import ARM_TILE, KINDS, fill_rows, fill_tiles, prepare_rows
@@ -32,6 +33,9 @@ FAST_METRICS = {
 
 # Multiply-adds between two chances for a signal to be seen: 0.1-0.3 s on two cores.
 WORK_PER_CALL = 5e9
+
+# Numbers in X below which one thread computes the distances.
+SERIAL_SIZE = 2**14
 
 # Distances of one call of scikit-learn's metrics: 32 MB.
 CHUNK_DISTANCES = 2**22
@@ -94,13 +98,14 @@ class DenseDistances(Distances):
         super().__init__(order, X.dtype)
         kind = FAST_METRICS[metric]
         self._kind = KINDS[kind]
-        self._n_threads = n_threads
+        # Waking a second thread takes longer than the whole of a small fit.
+        self._n_threads = n_threads if X.size >= SERIAL_SIZE else 1
         centre, scale = _centre_and_scale(X, self.order, kind)
         arguments = (self.order, centre, scale, kind == "cosine")
-        self._tiles = prepare_rows(X, *arguments, np.float32, n_threads)
+        self._tiles = prepare_rows(X, *arguments, np.float32, self._n_threads)
         self._rows = self._tiles
         if X.dtype != np.float32:
-            self._rows = prepare_rows(X, *arguments, X.dtype, n_threads)
+            self._rows = prepare_rows(X, *arguments, X.dtype, self._n_threads)
         self.scale = {"sqeuclidean": scale**2, "cosine": 1.0}.get(kind, scale)
         # l1 takes about five times as long as a multiply-add in BLAS.
         cost = X.shape[1] * (5 if kind == "manhattan" else 1)
@@ -197,13 +202,12 @@ class PairwiseDistances(BlockDistances):
 
     def _block(self, samples, medoids):
         self.n_evaluations += len(samples) * len(medoids)
-        return pairwise_distances(
-            self._X[samples],
-            self._X[medoids],
-            metric=self._metric,
-            n_jobs=self._n_jobs,
-            **self._params,
-        )
+        X, Y = self._X[samples], self._X[medoids]
+        block = distances_between(X, Y, self._metric, self._params, self._n_jobs)
+        if self._metric in FAST_METRICS:
+            # Cancellation leaves a trace of the norm.
+            block[samples[:, None] == medoids] = 0.0
+        return block
 
 
 class PrecomputedDistances(BlockDistances):
@@ -292,6 +296,13 @@ def make_distances(X, metric, params, order, cache_size, n_threads, n_jobs):
     if metric in FAST_METRICS and not sparse.issparse(X) and not params:
         return DenseDistances(X, metric, order, n_threads)
     return PairwiseDistances(X, metric, params, order, n_jobs)
+
+
+def distances_between(X, Y, metric, params, n_jobs=None):
+    """Distances of the rows of two arrays, by scikit-learn."""
+    if metric == "sqeuclidean" and sparse.issparse(X):
+        return euclidean_distances(X, Y, squared=True)
+    return pairwise_distances(X, Y, metric=metric, n_jobs=n_jobs, **params)
 
 
 def fix_params(X, metric, params):

@@ -40,10 +40,7 @@ class PatchForest(BanditForest):
                     f"{n_samples} samples now."
                 )
         else:
-            # Its own stream, so that the seeds of the trees do not depend on the patch.
-            random_state = self.random_state
-            if not hasattr(random_state, "randint"):
-                random_state = check_random_state(random_state)
+            random_state = check_random_state(self.random_state)
             rows = _choose(random_state, n_samples, self.patch_samples)
             features = _choose(random_state, n_features, self.patch_features)
         self.patch_samples_ = rows

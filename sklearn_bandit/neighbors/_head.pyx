@@ -35,7 +35,9 @@ from ._survivors cimport (
     choose_pivot,
     drop,
     estimate_spread,
+    needed_work,
     predicted_work,
+    real_share,
     within,
 )
 
@@ -47,6 +49,9 @@ cdef Py_ssize_t REPIVOT_ATOMS = 64
 # Squares below the smallest float vanish from a variance: the differences behind them,
 # at most this large for entries of order one, are made up for in the radius.
 cdef double UNDERFLOW = 2e-19
+
+# Atoms that are looked at to see whether a search is hopeless, before all are paired.
+cdef Py_ssize_t PROBE_ATOMS = 256
 
 # The head is in single precision, whatever the atoms are.
 cdef double HEAD_ROUNDING = 1.2e-7
@@ -99,6 +104,11 @@ cdef Outcome search_head(
     _marginal_radii(head, query, n_first, quantile, alive)
     estimate_spread(alive, n_used, d, 1.0)
     drop(alive, k)
+    if alive.n_alive > 2 * PROBE_ATOMS and query.give_up_share < INFINITY:
+        if _probed_work(
+            head, query, n_first, last_quantile, alive
+        ) > query.give_up_share * query.n_atoms * d:
+            return HOPELESS
     if alive.n_alive > k:
         _start_differences(head, query, n_first, alive)
         _paired_radii(head, query, n_first, quantile, alive)
@@ -154,6 +164,15 @@ cdef double _query_quantile(
         * sqrt(max(1.0, population * n_used / sum_2))
         * finite_population(n_used, head.n_features)
     )
+
+
+cdef inline double _wide(
+    double quantile, double inflation, double error
+) noexcept nogil:
+    """A radius, infinite where it is not known: infinity times zero would be NaN."""
+    if quantile == INFINITY or inflation == INFINITY:
+        return INFINITY
+    return quantile * inflation * error
 
 
 cdef double _slack(
@@ -217,8 +236,9 @@ cdef void _marginal_radii(
         slot = alive.slots[i]
         spread = max(alive.square[i] - alive.total[i] * alive.total[i] / n, 0.0)
         alive.variance[i] = spread / (n - 1.0)
-        alive.radius[i] = _slack(head, query, slot, pivot) + (
-            factor * max(inflation[slot], inflation[pivot]) * (sqrt(spread) + own)
+        alive.radius[i] = _slack(head, query, slot, pivot)
+        alive.radius[i] += _wide(
+            factor, max(inflation[slot], inflation[pivot]), sqrt(spread) + own
         )
     alive.radius[alive.pivot] = 0.0
 
@@ -268,11 +288,46 @@ cdef void _paired_radii(
         inflate = max(inflation[slot], inflation[pivot])
         spread = max(alive.square[i] - alive.total[i] * alive.total[i] / n, 0.0)
         alive.mean[i] = alive.total[i] / n + (alive.base[i] - known)
-        alive.variance[i] = inflate * inflate * spread / (n - 1.0)
+        alive.variance[i] = spread / (n - 1.0)
         alive.radius[i] = _slack(head, query, slot, pivot)
-        alive.radius[i] += quantile * sqrt(alive.variance[i] / n)
+        alive.radius[i] += _wide(quantile, inflate, sqrt(alive.variance[i] / n))
+        # An atom whose sample says nothing yet is expected to be like the others.
+        if inflate < INFINITY:
+            alive.variance[i] *= inflate * inflate
     alive.mean[alive.pivot] = 0.0
     alive.radius[alive.pivot] = 0.0
+
+
+cdef double _probed_work(
+    const Head* head,
+    const HeadQuery* query,
+    Py_ssize_t n_tiles,
+    double quantile,
+    Survivors* alive,
+) noexcept nogil:
+    """Predict the work of a search from the differences of a few atoms to the pivot."""
+    cdef Py_ssize_t i = 0, t, width, stride = alive.n_alive // PROBE_ATOMS
+    cdef double n = head.offsets[n_tiles], d = head.n_features
+    cdef double shrink = real_share(alive, n, d), known, gap, variance, work = 0.0
+    cdef float total, square
+
+    while i < alive.n_alive:
+        total = 0.0
+        square = 0.0
+        for t in range(n_tiles):
+            width = head.offsets[t + 1] - head.offsets[t]
+            _differences(
+                head.tiles[t], query.residual + head.offsets[t], width,
+                head.tiles[t] + alive.slots[alive.pivot] * width, &alive.slots[i], 1,
+                &total, &square,
+            )
+        known = alive.base[i] - alive.base[alive.pivot]
+        gap = known + shrink * total / n + query.epsilon
+        variance = max(square - total * total / n, 0.0) / (n - 1.0)
+        work += needed_work(gap, variance, quantile, n, d, head.n_coordinates)
+        alive.n_multiplied += head.offsets[n_tiles]
+        i += stride
+    return work * stride
 
 
 cdef bint _should_repivot(

@@ -142,11 +142,18 @@ class AtomIndex:
 
     def largest(self):
         """Largest absolute entry of the atom in every slot, for rigorous radii."""
+        return self._stats()[0]
+
+    def all_norms(self):
+        """Norm of the atom in every slot, also where nothing was prepared."""
+        return self.norms.rows if self.with_norms else self._stats()[1]
+
+    def _stats(self):
+        """Read all atoms, when that is first asked for."""
         if self._largest is None:
             parts = [self.atoms, self.added.rows] if len(self.added) else [self.atoms]
-            self._largest = np.concatenate(
-                [self.searcher.describe(part)[:, 2] for part in parts]
-            )
+            stats = np.vstack([self.searcher.describe(part) for part in parts])
+            self._largest = stats[:, 2].copy(), stats[:, 3].copy()
         return self._largest
 
     def uniforms(self, n):
@@ -156,10 +163,15 @@ class AtomIndex:
         return self._uniforms[:n]
 
     def block_starts(self, length):
-        """First coordinates of all blocks of this length, in random order."""
+        """First coordinates of all blocks of this length, round by round at random."""
         if length not in self._block_order:
             n_blocks = -(-self.n_features // length)
             order = np.random.RandomState(self.seed).permutation(n_blocks)
+            # What a round of doubling adds is read in the order of memory.
+            start, stop = 0, self.batch_size
+            while start < n_blocks:
+                order[start:stop].sort()
+                start, stop = stop, 2 * stop
             self._block_order[length] = order * length
         return self._block_order[length]
 

@@ -47,7 +47,8 @@ class BanditMIPS(BaseEstimator):
         - "weighted": drawn for each query with probabilities proportional to
           ``|q_j| ** (2 * beta)``, and weighted to be unbiased.
         - "alpha": the query's largest entries first (BanditMIPS-alpha of the thesis).
-          Assumes that an atom's entries do not depend on the size of the query's.
+          Nothing is random then: atoms fall by the norms of what is left, and the
+          answer is exact.
     beta : float, default=1.0
         How strongly "weighted" prefers large entries; 0 is uniform.
     radius : {"paired", "bernstein", "hoeffding"}, default="paired"

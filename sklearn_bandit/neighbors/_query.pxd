@@ -34,6 +34,7 @@ cdef unsigned char search_query(
     Py_ssize_t n_coordinates,
     const floating* query,
     const double* stats,            # from `describe_query`
+    const Units* tail,              # what to go on with after the head, or NULL
     Survivors* alive,               # memory to work in
     Py_ssize_t* slots,              # written: the best k
     double* products,               # written: their inner products
@@ -48,6 +49,7 @@ cdef unsigned char search_query_anew(
     Py_ssize_t n_coordinates,
     const floating* query,
     const double* stats,
+    const Units* tail,
     Py_ssize_t* slots,
     double* products,
     Py_ssize_t* count,

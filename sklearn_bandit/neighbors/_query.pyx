@@ -91,6 +91,7 @@ cdef unsigned char search_query(
     Py_ssize_t n_coordinates,
     const floating* query,
     const double* stats,
+    const Units* tail,
     Survivors* alive,
     Py_ssize_t* slots,
     double* products,
@@ -118,6 +119,9 @@ cdef unsigned char search_query(
     elif alive.n_alive > own.k and common.residual != NULL:
         own.residual = common.residual + position * n_coordinates
         outcome = search_head(head, &own, alive)
+        if outcome == OPEN and tail != NULL:
+            if alive.n_alive * task.rows.n_features > alive.n_multiplied:
+                _search_tail(task, query, tail, stats, alive)
     elif own.give_up_share < INFINITY and alive.n_alive > own.k:
         if alive.n_alive > own.give_up_share * task.n_slots:
             outcome = HOPELESS
@@ -125,6 +129,20 @@ cdef unsigned char search_query(
     if outcome != HOPELESS:
         count[0] += _finish(task, query, alive, slots, products)
     return outcome == HOPELESS
+
+
+cdef void _search_tail(
+    const Task* task,
+    const floating* query,
+    const Units* tail,
+    const double* stats,
+    Survivors* alive,
+) noexcept nogil:
+    """Go on with blocks of the atoms themselves where the head did not decide."""
+    cdef Units units = tail[0]
+
+    units.energy = stats[3] * stats[3] / units.n_total
+    search_units(&task.rows, query, &units, alive)
 
 
 cdef unsigned char search_query_anew(
@@ -135,6 +153,7 @@ cdef unsigned char search_query_anew(
     Py_ssize_t n_coordinates,
     const floating* query,
     const double* stats,
+    const Units* tail,
     Py_ssize_t* slots,
     double* products,
     Py_ssize_t* count,
@@ -142,7 +161,7 @@ cdef unsigned char search_query_anew(
     """`search_query` with memory of its own."""
     cdef Survivors* alive = new_survivors(task.n_slots)
     cdef unsigned char given_up = search_query(
-        task, head, common, position, n_coordinates, query, stats, alive, slots,
+        task, head, common, position, n_coordinates, query, stats, tail, alive, slots,
         products, count,
     )
 

@@ -176,6 +176,9 @@ def _by_head(index, queries, stats, request, answer):
     """Search by the components' bounds and in the head; return what was given up."""
     n_queries = len(queries)
     share = _share(index, request, index.n_atoms)
+    tail = None
+    if request.delta > 0 and index.n_features >= WIDE_BLOCK_FEATURES:
+        tail = index.block_starts(WIDE_BLOCK)
     give_up_share = GIVE_UP_SHARE if n_queries == 1 else GIVE_UP_SHARE_BATCH
     if not request.may_give_up:
         give_up_share = inf
@@ -197,6 +200,8 @@ def _by_head(index, queries, stats, request, answer):
             request.epsilon,
             give_up_share,
             warm,
+            tail,
+            WIDE_BLOCK,
             request.n_threads,
             *(array[part] for array in answer.arrays),
         )
@@ -224,10 +229,15 @@ def _by_buckets(index, queries, stats, request, answer):
 
 
 def _share(index, request, n_arms):
-    """Error probability for one atom in one round of the head."""
+    """Error probability for one atom in one round."""
     if request.delta == 0:
         return 0.0
-    return split_delta(request.delta, n_arms, 1, max(len(index.tile_widths), 1))
+    n_rounds = max(len(index.tile_widths), 1)
+    if index.n_features >= WIDE_BLOCK_FEATURES:
+        # Where the head does not decide, rounds of doubling go on in the atoms.
+        n_blocks = index.n_features / WIDE_BLOCK
+        n_rounds += ceil(log2(max(n_blocks / index.batch_size, 1)))
+    return split_delta(request.delta, n_arms, 1, n_rounds)
 
 
 def _split(index, queries, request):
@@ -290,6 +300,7 @@ def _by_units(index, queries, stats, request, answer):
             share=split_delta(request.delta, index.n_atoms, 1, n_rounds),
             give_up_share=GIVE_UP_SHARE if request.may_give_up else inf,
             largest=None if request.radius == "paired" else index.largest(),
+            norms=index.all_norms() if request.sampling == "alpha" else None,
             indices=answer.slots,
             products=answer.products,
             counts=answer.counts,

@@ -157,6 +157,8 @@ cdef class Searcher:
         double epsilon,
         double give_up_share,
         warm,
+        const Py_ssize_t[::1] tail,
+        Py_ssize_t tail_length,
         int n_threads,
         indices,
         products,
@@ -185,6 +187,10 @@ cdef class Searcher:
             Give up when sampling is predicted to cost more than this share of BLAS.
         warm : tuple or None
             Number of tiles, sums of products and of their squares over these.
+        tail : ndarray of intp or None
+            First coordinates of blocks, to go on with where the head does not decide.
+        tail_length : int
+            Coordinates of a block.
         n_threads : int
             Number of threads.
         indices, products, counts : ndarray
@@ -207,7 +213,26 @@ cdef class Searcher:
         cdef Py_ssize_t n_coordinates = 0
         cdef HeadQuery base
         cdef Survivors* alive
+        cdef Units units
+        cdef const Units* blocks = NULL
 
+        if tail is not None:
+            blocks = &units
+            units.sampling = BLOCKS
+            units.radius = PAIRED
+            units.n_units = tail.shape[0] // 2
+            units.n_first = self.head.offsets[1]
+            units.length = tail_length
+            units.starts = &tail[0]
+            units.weights = NULL
+            units.largest = NULL
+            units.norms = NULL
+            units.n_total = tail.shape[0]
+            units.share = share
+            units.epsilon = epsilon / tail.shape[0]
+            # Few atoms are left: half of the blocks decide, or all are computed.
+            units.give_up_share = INFINITY
+            units.k = k
         self.task.k = k
         self._start(&base, k, share, epsilon)
         base.give_up_share = give_up_share
@@ -233,13 +258,15 @@ cdef class Searcher:
                 if self.is_double:
                     given_up[0] = search_query(
                         &self.task, &self.head, &base, 0, n_coordinates, &doubles[0, 0],
-                        &stats[0, 0], alive, &slots_out[0, 0], &products_out[0, 0],
+                        &stats[0, 0], blocks, alive, &slots_out[0, 0],
+                        &products_out[0, 0],
                         &counts_out[0],
                     )
                 else:
                     given_up[0] = search_query(
                         &self.task, &self.head, &base, 0, n_coordinates, &singles[0, 0],
-                        &stats[0, 0], alive, &slots_out[0, 0], &products_out[0, 0],
+                        &stats[0, 0], blocks, alive, &slots_out[0, 0],
+                        &products_out[0, 0],
                         &counts_out[0],
                     )
             alive, self.spare = self.spare, alive
@@ -250,7 +277,8 @@ cdef class Searcher:
             ):
                 given_up[i] = search_query_anew(
                     &self.task, &self.head, &base, i, n_coordinates, &doubles[i, 0],
-                    &stats[i, 0], &slots_out[i, 0], &products_out[i, 0], &counts_out[i],
+                    &stats[i, 0], blocks, &slots_out[i, 0], &products_out[i, 0],
+                    &counts_out[i],
                 )
         else:
             for i in prange(
@@ -258,7 +286,8 @@ cdef class Searcher:
             ):
                 given_up[i] = search_query_anew(
                     &self.task, &self.head, &base, i, n_coordinates, &singles[i, 0],
-                    &stats[i, 0], &slots_out[i, 0], &products_out[i, 0], &counts_out[i],
+                    &stats[i, 0], blocks, &slots_out[i, 0], &products_out[i, 0],
+                    &counts_out[i],
                 )
         return open_queries.view(bool)
 
@@ -479,6 +508,7 @@ cdef class Searcher:
         double energy,
         double reach,
         largest,
+        norms,
         indices,
         products,
         counts,
@@ -500,7 +530,7 @@ cdef class Searcher:
         radius : {"paired", "bernstein", "hoeffding"}
             Which confidence radius.
         k, n_first, n_units, length, n_total, share, epsilon, give_up_share, energy, \
-            reach, largest
+            reach, largest, norms
             See ``Units``.
         indices, products, counts : ndarray
             Written, as by `search`.
@@ -511,7 +541,7 @@ cdef class Searcher:
             Whether the query was given up.
         """
         cdef Units units
-        cdef const double[::1] weight_view, largest_view
+        cdef const double[::1] weight_view, largest_view, norm_view
         cdef const float[:, ::1] singles
         cdef const double[:, ::1] doubles
         cdef Py_ssize_t[:, ::1] slots_out = indices
@@ -537,6 +567,10 @@ cdef class Searcher:
         if weights is not None:
             weight_view = weights
             units.weights = &weight_view[0]
+        units.norms = NULL
+        if norms is not None:
+            norm_view = norms
+            units.norms = &norm_view[0]
         if largest is not None:
             largest_view = largest
             units.largest = &largest_view[0]

@@ -33,6 +33,21 @@ cdef void free_survivors(Survivors* alive) noexcept nogil
 cdef void choose_pivot(Survivors* alive, Py_ssize_t k) noexcept nogil
 cdef void drop(Survivors* alive, Py_ssize_t k) noexcept nogil
 cdef bint within(Survivors* alive, Py_ssize_t k, double epsilon) noexcept nogil
+cdef inline double needed_work(
+    double gap, double variance, double quantile, double n_used, double n_total,
+    double n_limit,
+) noexcept nogil:
+    """Products that it takes to drop an atom with this gap, or to compute it."""
+    cdef double needed = n_total
+
+    if gap > 0.0:
+        needed = 1.0 / (1.0 / n_total + gap * gap / (quantile * quantile * variance))
+    return n_total if needed > n_limit else max(needed - n_used, 0.0)
+
+
+cdef double real_share(
+    const Survivors* alive, double n_used, double n_total
+) noexcept nogil
 cdef void estimate_spread(
     Survivors* alive, double n_used, double n_total, double n_errors
 ) noexcept nogil

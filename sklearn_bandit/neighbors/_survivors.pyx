@@ -127,6 +127,17 @@ cdef void estimate_spread(
     alive.spread = max(alive.spread, 0.0)
 
 
+cdef double real_share(
+    const Survivors* alive, double n_used, double n_total
+) noexcept nogil:
+    """The share of a sampled difference that is real, after so many samples."""
+    if alive.spread <= 0.0:
+        return 0.0
+    return alive.spread / (
+        alive.spread + alive.noise * (1.0 / n_used - 1.0 / n_total)
+    )
+
+
 cdef double predicted_work(
     Survivors* alive,
     Py_ssize_t k,
@@ -145,11 +156,9 @@ cdef double predicted_work(
     nothing is known without sampling, the search will not end by it.
     """
     cdef Py_ssize_t i, n = alive.n_alive
-    cdef double noise = alive.noise * (1.0 / n_used - 1.0 / n_total)
-    cdef double shrink = 0.0, bar, known, gap, needed, work = 0.0
+    cdef double shrink = real_share(alive, n_used, n_total)
+    cdef double bar, known, gap, work = 0.0
 
-    if alive.spread > 0.0:
-        shrink = alive.spread / (alive.spread + noise)
     for i in range(n):
         known = alive.base[i] - alive.base[alive.pivot]
         alive.scratch[i] = known + shrink * (alive.mean[i] - known)
@@ -157,10 +166,7 @@ cdef double predicted_work(
     for i in range(n):
         known = alive.base[i] - alive.base[alive.pivot]
         gap = known + shrink * (alive.mean[i] - known) - bar
-        needed = n_total
-        if gap > 0.0:
-            needed = 1.0 / (
-                1.0 / n_total + gap * gap / (quantile * quantile * alive.variance[i])
-            )
-        work += n_total if needed > n_limit else max(needed - n_used, 0.0)
+        work += needed_work(
+            gap, alive.variance[i], quantile, n_used, n_total, n_limit
+        )
     return work

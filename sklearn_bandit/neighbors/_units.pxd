@@ -33,6 +33,7 @@ cdef struct Units:
     double energy               # mean square of the query on a unit, over all units
     double reach                # largest sum of the query's absolute entries on a unit
     const double* largest       # largest absolute entry of each slot's atom, or NULL
+    const double* norms         # of each slot's atom, for ordered units, or NULL
     Py_ssize_t k
 
 

@@ -13,7 +13,6 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
 
 from sklearn_bandit.bandit._radii cimport (
-    MIN_EFFECTIVE,
     bernstein_radius,
     effective_size,
     hoeffding_radius,
@@ -30,6 +29,9 @@ from ._survivors cimport (
     predicted_work,
     within,
 )
+
+# Entries are kept in single precision; what their squares may be off by, with room.
+cdef double ORDERED_ROUNDING = 1e-6
 
 
 cdef Outcome search_units(
@@ -74,7 +76,7 @@ cdef Outcome search_units(
         values = longer
         n_used = n_next
 
-        _means(units, values, n_used, query, d, alive)
+        _means(units, values, n_used, query, alive)
         choose_pivot(alive, k)
         if units.radius != PAIRED:
             _rigorous_radii(units, values, n_used, alive)
@@ -148,26 +150,20 @@ cdef void _means(
     const float* values,
     Py_ssize_t n_used,
     const floating* query,
-    Py_ssize_t d,
     Survivors* alive,
 ) noexcept nogil:
-    """Negative mean reward; for ordered units, negative estimate of the product."""
+    """Negative mean reward; for ordered units, negative product so far."""
     cdef Py_ssize_t i, u
-    cdef double total, plain, rest = 0.0
+    cdef double total
     cdef const float* own
 
-    if units.sampling == ORDERED:
-        for u in range(n_used, d):
-            rest += query[units.starts[u]]
     for i in range(alive.n_alive):
         own = values + i * n_used
         total = 0.0
         if units.sampling == ORDERED:
-            plain = 0.0
             for u in range(n_used):
-                total += query[units.starts[u]] * own[u]
-                plain += own[u]
-            alive.mean[i] = -(total + rest * plain / n_used)
+                total += <double> query[units.starts[u]] * <double> own[u]
+            alive.mean[i] = -total
         else:
             for u in range(n_used):
                 total += own[u]
@@ -230,45 +226,28 @@ cdef void _ordered_radii(
     Py_ssize_t d,
     Survivors* alive,
 ) noexcept nogil:
-    """Radii where the largest entries of the query have been used up exactly.
+    """Bounds on what is left where the query's largest entries have been used up.
 
-    What is left is ``sum q_j D_j`` over the other coordinates, D the difference of the
-    two atoms. If D does not depend on the size of q_j it has the mean and the variance
-    seen so far; this is the assumption behind the order, and all that is random here.
+    By Cauchy and Schwarz, the product over the other coordinates is at most the product
+    of the two norms there. An atom's norm there is its norm less what was seen.
     """
     cdef Py_ssize_t i, u
-    cdef double rest = 0.0, rest_2 = 0.0, entry, n = n_used
-    cdef double centre, gap, square, sum_2, sum_4, size
+    cdef double entry, rest_2 = 0.0, norm_2, seen_2
     cdef const float* own
-    cdef const float* pivot = values + alive.pivot * n_used
 
     for u in range(n_used, d):
         entry = query[units.starts[u]]
-        rest += entry
         rest_2 += entry * entry
     for i in range(alive.n_alive):
         own = values + i * n_used
-        centre = 0.0
+        seen_2 = 0.0
         for u in range(n_used):
-            centre += <double> pivot[u] - <double> own[u]
-        centre /= n
-        sum_2 = 0.0
-        sum_4 = 0.0
-        for u in range(n_used):
-            gap = <double> pivot[u] - <double> own[u] - centre
-            square = gap * gap
-            sum_2 += square
-            sum_4 += square * square
-        size = min(effective_size(sum_2, sum_4), n)
-        alive.radius[i] = INFINITY
-        if rest_2 == 0.0:
-            alive.radius[i] = 0.0
-        elif sum_2 > 0.0 and size >= MIN_EFFECTIVE:
-            alive.radius[i] = student_quantile(units.share, size - 1.0) * sqrt(
-                sum_2 / (n - 1.0) * (rest_2 + rest * rest / n)
-            )
-    alive.mean[alive.pivot] = 0.0
-    alive.radius[alive.pivot] = 0.0
+            seen_2 += <double> own[u] * <double> own[u]
+        norm_2 = units.norms[alive.slots[i]] ** 2
+        alive.radius[i] = sqrt(
+            rest_2 * (max(norm_2 - seen_2, 0.0) + ORDERED_ROUNDING * norm_2)
+        )
+    alive.pivot = -1
 
 
 cdef void _rigorous_radii(

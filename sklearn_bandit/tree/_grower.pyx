@@ -21,9 +21,10 @@ from ._splitter cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
 from ._target cimport Target
 
 cdef enum:
-    # Bytes of a block of copied rows: half of a common second-level cache, the rest
-    # being for histograms and targets.
-    COPY_BYTES = 1 << 18
+    # Bytes of a block of copied rows. Rows that lie together are faster even where they
+    # exceed the second-level cache: against 256 KB, 1 MB saved a quarter of the time of
+    # a tree on covertype (64 bytes a row) and on MNIST (784), 4 MB another 7% on MNIST.
+    COPY_BYTES = 1 << 22
     # However narrow they are, larger nodes may be for the bandit to sample.
     COPY_ROWS = 8000
     # Levels of blocks: all samples, copied rows, copied rows with ranks for bins.

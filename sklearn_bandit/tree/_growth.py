@@ -26,6 +26,10 @@ MIN_ROWS = {"exact": 0, "mab": 8_000, "auto": 50_000}
 N_SLOTS = 256
 MAX_CELLS = 1 << 25
 
+# All features are ranked when a node becomes small, a few are drawn in each node below
+# it. With more than this many to one, ranking would cost more than all the searches.
+RANKED_PER_DRAWN = 16
+
 # Parameters of trees and forests that scikit-learn's do not have.
 PARAMETER_CONSTRAINTS = {
     "solver": [StrOptions({"mab", "exact", "auto"})],
@@ -92,7 +96,7 @@ def grow_tree(estimator, problem, seed, counts=None, weights=None, budget=None):
         min_impurity_decrease=estimator.min_impurity_decrease,
         max_leaf_nodes=-1 if max_leaf_nodes is None else max_leaf_nodes,
         monotonic=constraints is not None,
-        ranker=make_ranker(problem.packed),
+        ranker=make_ranker(estimator, problem.packed),
     )
     nodes, values = grower.grow()
     if problem.features is not None:
@@ -142,9 +146,14 @@ def make_splitter(estimator, problem, target, constraints, budget, seed, count_r
     )
 
 
-def make_ranker(packed):
-    """Make the ranker of small nodes, if there is anything to rank."""
-    if packed.raw is None or not refinable_features(packed).any():
+def make_ranker(estimator, packed):
+    """Make the ranker of small nodes, if there is anything to rank and it pays."""
+    n_drawn = count_features(estimator.max_features, packed.n_features)
+    if (
+        packed.raw is None
+        or packed.n_features > RANKED_PER_DRAWN * n_drawn
+        or not refinable_features(packed).any()
+    ):
         return None
     return Ranker(packed)
 

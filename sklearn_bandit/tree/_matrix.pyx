@@ -64,6 +64,10 @@ cdef class MatrixView:
         self.matrix.row_stride, self.matrix.column_stride = array.strides
         self.matrix.type = _TYPES[array.dtype.name]
 
+    def __reduce__(self):
+        # For forests that grow in other processes.
+        return MatrixView, (self.array,)
+
     def column(self, Py_ssize_t column, rows=None):
         """Return one column, or some of its rows, as float32.
 

@@ -1,5 +1,6 @@
 """Forests: as good as scikit-learn's, and the same for any number of threads."""
 
+import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -56,6 +57,15 @@ def test_same_trees_for_any_n_jobs(forest):
         assert_array_equal(a.tree_.threshold, b.tree_.threshold)
     assert one.n_insertions_ == two.n_insertions_ > 0
     assert_array_equal(one.predict(X), two.predict(X))
+
+
+def test_same_trees_in_other_processes():
+    X, y = REGRESSION
+    here = ensemble.RandomForestRegressor(4, n_jobs=2, random_state=0).fit(X, y)
+    with joblib.parallel_backend("loky"):
+        there = ensemble.RandomForestRegressor(4, n_jobs=2, random_state=0).fit(X, y)
+    assert_array_equal(here.predict(X), there.predict(X))
+    assert here.n_insertions_ == there.n_insertions_
 
 
 @pytest.mark.parametrize("forest", FORESTS)

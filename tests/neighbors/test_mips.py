@@ -390,3 +390,16 @@ def test_buckets_are_sublinear():
         )
         counts.append(search.n_multiplications_[0])
     assert counts[1] < 4 * counts[0]
+
+
+def test_goes_on_behind_the_head():
+    # Two atoms too much alike for 1,024 coordinates, and too long to be computed.
+    rng = np.random.default_rng(0)
+    query = 1 + rng.standard_normal((1, 200_000)).astype(np.float32)
+    atoms = rng.standard_normal((12, 200_000)).astype(np.float32)
+    atoms[3] += 1.0
+    atoms[7] += 0.9
+    search = BanditMIPS(1, random_state=0).fit(atoms)
+    assert search.kneighbors(query)[1][0, 0] == 3
+    # The pass over the query, and the answer's own product.
+    assert search.n_multiplications_[0] < 2.9 * atoms.shape[1]

@@ -1,0 +1,398 @@
+"""BanditKMedoids beside kmedoids, OneBatchPAM, banditpam and scikit-learn's KMeans.
+
+Distances are always part of the time; all sides have the same number of threads. The
+loss of every contender is computed by the same code on all samples.
+"""
+
+import resource
+import time
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.decomposition import PCA
+from sklearn.metrics import pairwise_distances
+
+from sklearn_bandit.cluster import BanditKMedoids
+
+from ..data import load
+from ..harness import Comparison, Contender, Table, benchmark
+
+K = 10
+
+
+def mnist(n=70_000, seed=0):
+    """A random subset of MNIST's 70,000 digits, pixels in 0..1."""
+    data = load("mnist")
+    X = np.concatenate([data.X_train, data.X_test]).reshape(-1, 784)
+    order = np.random.default_rng(seed).permutation(len(X))[:n]
+    return X[order].astype(np.float32) / 255
+
+
+def mnist_pca(n, seed):
+    """The first ten principal components of MNIST."""
+    X = mnist(seed=seed)
+    return PCA(10, random_state=0).fit_transform(X)[:n].astype(np.float32)
+
+
+def covertype(n, seed):
+    """The ten numerical columns of covertype, standardised."""
+    X = load("covtype").X[:, :10].astype(np.float32)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return X[np.random.default_rng(seed).permutation(len(X))[:n]]
+
+
+def pbmc(n=2700, seed=0):
+    """Cells by the 2,000 most variable genes, log counts."""
+    counts = load("pbmc3k_counts").X.toarray()
+    genes = np.argsort(-counts.var(axis=0))[:2000]
+    X = np.log1p(counts[:, genes]).astype(np.float32)
+    return X[np.random.default_rng(seed).permutation(len(X))[:n]]
+
+
+def digits(n, seed):
+    """Scikit-learn's small digits."""
+    X = load_digits().data.astype(np.float32)
+    return X[np.random.default_rng(seed).permutation(len(X))[:n]]
+
+
+def ours(X, algorithm, options, k=K, **parameters):
+    """Fit our estimator; return its medoids."""
+
+    def run(seed):
+        model = BanditKMedoids(
+            k,
+            algorithm=algorithm,
+            random_state=seed,
+            n_jobs=options.threads,
+            **parameters,
+        )
+        return model.fit(X).medoid_indices_
+
+    return run
+
+
+def matrix_method(X, name, k=K, metric="euclidean"):
+    """A method of the kmedoids package on scikit-learn's distances."""
+
+    def run(seed):
+        import kmedoids
+
+        D = pairwise_distances(X, metric=metric, n_jobs=2 if metric == "l1" else None)
+        if name == "fasterpam":
+            return kmedoids.fasterpam(D, k, random_state=seed).medoids.astype(int)
+        return kmedoids.fastpam1(D, k, init="build").medoids.astype(int)
+
+    return Contender(run, needs="kmedoids")
+
+
+def loss(X, metric="euclidean"):
+    """Mean distance to the nearest medoid."""
+
+    def mean_distance(medoids):
+        return pairwise_distances(X, X[medoids], metric=metric).min(axis=1).mean()
+
+    return {"loss": mean_distance}
+
+
+@benchmark("kmedoids.identity", data=["mnist", "covtype", "pbmc3k_counts"])
+def identity(options):
+    """How often "bandit" ends with PAM's medoids; the worst loss over PAM's."""
+    sets = {
+        "mnist": (mnist, "l2", K, [2000, 5000]),
+        "mnist-pca10": (mnist_pca, "l2", K, [2000, 5000, 10_000]),
+        "covtype": (covertype, "l2", K, [2000, 5000, 10_000]),
+        "pbmc3k, l1": (pbmc, "l1", 5, [1500, 2500]),
+        "digits": (digits, "l2", K, [1000, 1700]),
+    }
+    rows = []
+    for name, (make, metric, k, sizes) in sets.items():
+        if not options.wants(name.split("-")[0].split(",")[0]):
+            continue
+        n_same, worst, share, worst_eager = 0, 0.0, [], 0.0
+        n_runs = options.rounds or 20
+        for seed in range(n_runs):
+            X = make(sizes[seed % len(sizes)], seed)
+            parameters = {"metric": metric, "n_jobs": options.threads}
+            pam = BanditKMedoids(k, algorithm="pam", **parameters).fit(X)
+            parameters |= {"random_state": seed, "batch_size": 128}
+            bandit = BanditKMedoids(k, algorithm="bandit", **parameters).fit(X)
+            eager = BanditKMedoids(k, algorithm="eager", **parameters).fit(X)
+            n_same += set(pam.medoid_indices_) == set(bandit.medoid_indices_)
+            worst = max(worst, bandit.inertia_ / pam.inertia_)
+            worst_eager = max(worst_eager, eager.inertia_ / pam.inertia_)
+            share.append(bandit.n_distance_evaluations_ / len(X) ** 2)
+        rows.append([name, n_runs, n_same, worst, worst_eager, np.mean(share)])
+    yield Table(
+        "PAM's medoids from PAM's BUILD, fresh subsets, default delta, batches of 128",
+        ["data", "runs", "same medoids", "worst loss", "eager's", "distances / n^2"],
+        rows,
+        note="goal: 99 of 100 the same, no loss above 1.005 of PAM's",
+    )
+
+
+@benchmark("kmedoids.pam", data=["mnist"])
+def pam(options):
+    """PAM's medoids: "bandit" and "pam" against kmedoids.fastpam1."""
+    for n, goal in [(5000, 4.0), (10_000, 12.0)]:
+        X = mnist(n)
+        yield Comparison(
+            title=f"MNIST, n = {n:,}, l2, k = {K}",
+            contenders={
+                "bandit": ours(X, "bandit", options),
+                "own pam": ours(X, "pam", options),
+                "kmedoids.fastpam1": matrix_method(X, "fastpam1"),
+            },
+            quality=loss(X),
+            goals={"kmedoids.fastpam1": goal},
+            rounds=3,
+            warm_up=False,
+        )
+
+
+@benchmark("kmedoids.eager", data=["mnist"])
+def eager(options):
+    """The eager algorithm against kmedoids.fasterpam."""
+    for n, goal in [(10_000, 5.0), (20_000, 12.0)]:
+        X = mnist(n)
+        yield Comparison(
+            title=f"MNIST, n = {n:,}, l2, k = {K}",
+            contenders={
+                "eager": ours(X, "eager", options),
+                "kmedoids.fasterpam": matrix_method(X, "fasterpam"),
+            },
+            quality=loss(X),
+            goals={"kmedoids.fasterpam": goal},
+            rounds=3,
+            warm_up=False,
+        )
+
+
+@benchmark("kmedoids.banditpam", data=["mnist"])
+def banditpam(options):
+    """The authors' own implementation of BanditPAM."""
+    X = mnist(2000)
+
+    def authors(seed):
+        from banditpam import KMedoids
+
+        model = KMedoids(n_medoids=K, algorithm="BanditPAM")
+        model.fit(X, "L2")
+        return np.asarray(model.medoids)
+
+    yield Comparison(
+        title=f"MNIST, n = 2,000, l2, k = {K}",
+        contenders={
+            "auto": ours(X, "auto", options),
+            "bandit": ours(X, "bandit", options),
+            "banditpam": Contender(authors, needs="banditpam"),
+        },
+        quality=loss(X),
+        goals={"banditpam": 40.0},
+        rounds=3,
+    )
+
+
+@benchmark("kmedoids.large", data=["mnist"])
+def large(options):
+    """All of MNIST: OneBatchPAM and scikit-learn's KMeans."""
+    X = mnist()
+
+    def one_batch(seed):
+        from onebatch import OneBatchPAM
+
+        model = OneBatchPAM(n_medoids=K, random_state=seed, n_jobs=options.threads)
+        return np.asarray(model.fit(X).medoid_indices_)
+
+    def kmeans(seed):
+        centers = KMeans(K, n_init=1, random_state=seed).fit(X).cluster_centers_
+        return pairwise_distances(centers, X).argmin(axis=1)
+
+    for algorithm, goals in [
+        ("eager", {"OneBatchPAM": 1.0, "scikit-learn KMeans": 1 / 1.2}),
+        ("bandit", {"scikit-learn KMeans": 1 / 5}),
+    ]:
+        contenders = {
+            algorithm: ours(X, algorithm, options),
+            "OneBatchPAM": Contender(one_batch, needs="onebatch"),
+            "scikit-learn KMeans": kmeans,
+        }
+        yield Comparison(
+            title=f"MNIST, n = 70,000, l2, k = {K}; KMeans(n_init=1), its loss that of "
+            "the samples nearest to the means",
+            contenders=contenders,
+            quality=loss(X),
+            goals=goals,
+            rounds=3,
+            warm_up=False,
+        )
+
+
+@benchmark("kmedoids.l1", data=["pbmc3k_counts"])
+def l1(options):
+    """Single cells under l1 against scikit-learn's distances and fastpam1."""
+    X = pbmc()
+    yield Comparison(
+        title="pbmc3k, 2,700 x 2,000, l1, k = 5",
+        contenders={
+            "auto": ours(X, "auto", options, k=5, metric="l1"),
+            "bandit": ours(X, "bandit", options, k=5, metric="l1"),
+            "kmedoids.fastpam1": matrix_method(X, "fastpam1", k=5, metric="l1"),
+        },
+        quality=loss(X, "manhattan"),
+        goals={"kmedoids.fastpam1": 10.0},
+        rounds=3,
+    )
+
+
+@benchmark("kmedoids.growth", data=["mnist"])
+def growth(options):
+    """How the number of distances per iteration grows with n."""
+    sizes = [5000, 10_000, 20_000, 40_000, 70_000]
+    rows, counts = [], {"bandit": [], "eager": []}
+    for n in sizes:
+        X = mnist(n)
+        row = [n]
+        for algorithm, per_iteration in counts.items():
+            start = time.perf_counter()
+            model = BanditKMedoids(
+                K, algorithm=algorithm, random_state=0, n_jobs=options.threads
+            ).fit(X)
+            seconds = time.perf_counter() - start
+            count = model.n_distance_evaluations_ / (K + model.n_iter_)
+            per_iteration.append(count)
+            row += [count / 1e6, seconds]
+        rows.append(row)
+    exponents = {
+        name: np.polyfit(np.log(sizes), np.log(values), 1)[0]
+        for name, values in counts.items()
+    }
+    yield Table(
+        f"MNIST, l2, k = {K}: millions of distances per BUILD or SWAP step",
+        ["n", "bandit", "seconds", "eager", "seconds"],
+        rows,
+        note="exponents: "
+        + ", ".join(f"{name} {value:.2f}" for name, value in exponents.items())
+        + " (goal: at most 1.1; thesis: 0.98-1.05)",
+    )
+
+
+@benchmark("kmedoids.million")
+def million(options):
+    """Time and memory for 1,000,000 x 50."""
+    X, _ = make_blobs(1_000_000, 50, centers=30, cluster_std=5.0, random_state=0)
+    X = X.astype(np.float32)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    model = BanditKMedoids(
+        K, algorithm="eager", tol=1e-4, random_state=0, n_jobs=options.threads
+    ).fit(X)
+    seconds = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    yield Table(
+        f"1,000,000 x 50, 30 blobs, eager, tol = 1e-4, k = {K}",
+        ["seconds", "peak over input, GB", "loss", "distances / n"],
+        [
+            [
+                seconds,
+                (after - before) / 1e6,
+                model.inertia_ / len(X),
+                model.n_distance_evaluations_ / len(X),
+            ]
+        ],
+        note="goals: 60 s, 4 GB",
+    )
+
+
+@benchmark("kmedoids.trees")
+def trees(options):
+    """A costly callable: edit distances of syntax trees."""
+    rng = np.random.default_rng(0)
+    forest = [expression_tree(rng, depth=3) for _ in range(3360)]
+    model = BanditKMedoids(
+        2, algorithm="eager", metric=tree_distance, batch_size=64, random_state=0
+    ).fit(forest)
+    exact = BanditKMedoids(2, algorithm="pam", metric=tree_distance).fit(forest)
+    n_pairs = len(forest) ** 2
+    yield Table(
+        "3,360 expression trees, constrained tree edit distance, k = 2, batches of 64",
+        ["", "loss / PAM's", "distances / n^2"],
+        [
+            [
+                "eager",
+                model.inertia_ / exact.inertia_,
+                model.n_distance_evaluations_ / n_pairs,
+            ],
+            ["pam", 1.0, exact.n_distance_evaluations_ / n_pairs],
+        ],
+        note="goals: loss within 1.005, at most 0.25 of the pairs",
+    )
+
+
+def expression_tree(rng, depth):
+    """A random arithmetic expression: (operator, children)."""
+    if depth == 0 or rng.random() < 0.2:
+        return (str(rng.choice(["x", "y", "0", "1"])), ())
+    operator = str(rng.choice(["+", "*", "-", "if", "call"]))
+    n_children = {"if": 3, "call": 1}.get(operator, 2)
+    return operator, tuple(expression_tree(rng, depth - 1) for _ in range(n_children))
+
+
+def tree_size(tree):
+    """Number of nodes."""
+    return 1 + sum(map(tree_size, tree[1]))
+
+
+def tree_distance(a, b):
+    """Top-down edit distance: relabel a node, insert or delete whole subtrees."""
+    (label_a, children_a), (label_b, children_b) = a, b
+    row = [0]
+    for child in children_b:
+        row.append(row[-1] + tree_size(child))
+    for left in children_a:
+        cost = tree_size(left)
+        new = [row[0] + cost]
+        for j, right in enumerate(children_b):
+            new.append(
+                min(
+                    row[j] + tree_distance(left, right),
+                    row[j + 1] + cost,
+                    new[j] + tree_size(right),
+                )
+            )
+        row = new
+    return row[-1] + (label_a != label_b)
+
+
+@benchmark("kmedoids.small")
+def small(options):
+    """Small data: the default against kmedoids.fasterpam."""
+    for name, X in [("iris", load_iris().data), ("digits", load_digits().data)]:
+        for k in (3, 10):
+            yield Comparison(
+                title=f"{name}, {X.shape[0]} x {X.shape[1]}, l2, k = {k}",
+                contenders={
+                    "auto": ours(X, "auto", options, k=k),
+                    "kmedoids.fasterpam": matrix_method(X, "fasterpam", k=k),
+                    "kmedoids.fastpam1": matrix_method(X, "fastpam1", k=k),
+                },
+                quality=loss(X),
+                goals={"kmedoids.fasterpam": 1.0},
+                rounds=9,
+            )
+
+
+@benchmark("kmedoids.cut-over", data=["mnist"])
+def cut_over(options):
+    """Where "auto" should leave the exact method: "pam" against "bandit"."""
+    for n in (1000, 2000, 3000, 5000):
+        X = mnist(n)
+        yield Comparison(
+            title=f"MNIST, n = {n:,}, l2, k = {K}",
+            contenders={
+                "bandit": ours(X, "bandit", options),
+                "pam": ours(X, "pam", options),
+            },
+            quality=loss(X),
+            rounds=3,
+        )

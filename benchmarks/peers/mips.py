@@ -1,0 +1,618 @@
+"""Maximum inner product search and matching pursuit, beside what people use."""
+
+from functools import cache
+from math import log
+
+import numpy as np
+import sklearn
+from scipy import sparse
+from scipy.stats import binom
+from sklearn.decomposition import NMF
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import OrthogonalMatchingPursuit
+from threadpoolctl import threadpool_limits
+
+from sklearn_bandit.datasets import (
+    make_correlated_normal_custom,
+    make_normal_custom,
+    make_simple_song,
+    make_symmetric_normal,
+)
+from sklearn_bandit.linear_model import BanditMatchingPursuit
+from sklearn_bandit.neighbors import BanditMIPS
+
+from ..data import load
+from ..harness import Comparison, Contender, Table, benchmark
+from ._mips_baselines import PCAMIPS, BoundedME, GreedyMIPS
+from ._timing import alternate
+
+N_SINGLE = 100
+N_BATCH = 200
+DELTA = 0.01
+
+
+@cache
+def movielens():
+    """MovieLens-1M as in the thesis: NMF with 15 factors; atoms are movies."""
+    data = load("movielens_1m")
+    places = data.user.astype(int) - 1, data.item.astype(int) - 1
+    ratings = sparse.csr_matrix(
+        (data.rating.astype(np.float32), places), shape=tuple(data.shape)
+    )
+    model = NMF(15, init="nndsvda", max_iter=200, random_state=0)
+    movies = (model.fit_transform(ratings) @ model.components_).T.astype(np.float32)
+    movies = movies[np.abs(movies).max(axis=1) > 0]
+    return _hold_out(movies, N_BATCH)
+
+
+@cache
+def mnist():
+    """MNIST digits, test digits as queries."""
+    data = load("mnist")
+    return data.X_train.astype(np.float32), data.X_test[:N_BATCH].astype(np.float32)
+
+
+@cache
+def mnist_transposed():
+    """Pixels as atoms and queries: many queries are sparse."""
+    pixels = load("mnist").X_train.T.astype(np.float32)
+    return _hold_out(pixels[pixels.any(axis=1)], 300)
+
+
+@cache
+def newsgroups():
+    """TF-IDF of 20 newsgroups, dense: atoms and queries are sparse vectors."""
+    data = load("newsgroups20")
+    text, ends = data.text.tobytes(), data.offsets
+    posts = [text[ends[i] : ends[i + 1]].decode("latin-1") for i in range(2500)]
+    vectors = TfidfVectorizer(min_df=3).fit_transform(posts).astype(np.float32)
+    return _hold_out(vectors.toarray(), 500)
+
+
+def low_rank(n_atoms=1000, n_features=4096, n_queries=500, rank=20):
+    """Vectors of low rank plus noise."""
+    rng = np.random.default_rng(0)
+    factors = rng.standard_normal((rank, n_features))
+
+    def vectors(n):
+        noise = 0.5 * rng.standard_normal((n, n_features))
+        return (rng.standard_normal((n, rank)) @ factors + noise).astype(np.float32)
+
+    return vectors(n_atoms), vectors(n_queries)
+
+
+def _hold_out(vectors, n_queries):
+    order = np.random.default_rng(0).permutation(len(vectors))
+    atoms, queries = vectors[order[n_queries:]], vectors[order[:n_queries]]
+    return np.ascontiguousarray(atoms), np.ascontiguousarray(queries)
+
+
+# -- contenders: a function of a block of queries that returns indices ----------------
+
+
+def ours(atoms, k, **parameters):
+    """Return a fitted search, as a function of the queries."""
+    search = BanditMIPS(k, delta=DELTA, random_state=0).set_params(**parameters)
+    search.fit(atoms)
+    return lambda queries: search.kneighbors(queries)[1]
+
+
+def blas(atoms, k):
+    """Return the matrix product and a partial sort."""
+
+    def query(queries):
+        single = len(queries) == 1
+        scores = (atoms @ queries[0])[None] if single else queries @ atoms.T
+        if k == 1:
+            return scores.argmax(axis=1)[:, None]
+        return np.argpartition(-scores, k, axis=1)[:, :k]
+
+    return query
+
+
+def faiss_flat(atoms, k):
+    """Return faiss's exact index."""
+    import faiss
+
+    index = faiss.IndexFlatIP(atoms.shape[1])
+    index.add(atoms)
+    return lambda queries: index.search(queries, k)[1]
+
+
+def ask_counting(search, queries):
+    """Ask one query at a time; return all answers and their multiplications."""
+    answers = []
+    for i in range(len(queries)):
+        found = search.kneighbors(queries[i : i + 1])[1]
+        answers.append((found[0], search.n_multiplications_[0]))
+    found, counts = zip(*answers, strict=True)
+    return np.array(found), np.array(counts)
+
+
+def one_by_one(query, queries):
+    """Return a contender that asks one query at a time."""
+    return lambda seed: np.vstack(
+        [query(queries[i : i + 1]) for i in range(len(queries))]
+    )
+
+
+def lazily(ask, make, atoms, k, queries):
+    """Return a contender whose index is built in its first run, off the clock."""
+    runs = []
+
+    def run(seed):
+        if not runs:
+            runs.append(ask(make(atoms, k), queries))
+        return runs[0](seed)
+
+    return run
+
+
+def at_once(query, queries):
+    """Return a contender that asks all queries in one call."""
+    return lambda seed: query(queries)
+
+
+def hits(atoms, queries, k):
+    """Return which of the atoms in an answer are among the true best k; ties are."""
+    scores = queries @ atoms.T
+    bars = np.partition(scores, -k, axis=1)[:, -k]
+    slack = 1e-6 * np.linalg.norm(queries, axis=1) * np.linalg.norm(atoms, axis=1).max()
+
+    def compare(indices):
+        found = np.take_along_axis(scores, indices, axis=1)
+        return found >= (bars - slack)[:, None]
+
+    return compare
+
+
+def precision(atoms, queries, k):
+    """Return the share of the true best k that an answer holds, as a quality."""
+    compare = hits(atoms, queries, k)
+    return {f"precision@{k}": lambda indices: compare(indices).mean()}
+
+
+def race(name, atoms, queries, k, goals, *, batch=False, with_faiss=True, **parameters):
+    """Yield the comparison of one setting; one thread each for single queries."""
+    ask = at_once if batch else one_by_one
+    contenders = {
+        "sklearn-bandit": ask(ours(atoms, k, **parameters), queries),
+        "numpy": ask(blas(atoms, k), queries),
+    }
+    if with_faiss:
+        contenders["faiss"] = Contender(
+            lazily(ask, faiss_flat, atoms, k, queries), "faiss"
+        )
+    how = f"{len(queries)} queries at once" if batch else "single queries"
+    n_atoms, n_features = atoms.shape
+    yield Comparison(
+        title=f"{name}, {n_atoms:,} x {n_features:,}, k = {k}, {how}",
+        contenders=contenders,
+        quality=precision(atoms, queries, k),
+        goals=goals,
+        rounds=5,
+    )
+
+
+def races_of_single_queries(*arguments, **parameters):
+    """Yield `race` while BLAS is held to one thread, outside the clock."""
+    with threadpool_limits(1):
+        yield from race(*arguments, **parameters)
+
+
+# -- races ---------------------------------------------------------------------------
+
+
+@benchmark("mips.movielens", data=["movielens_1m"])
+def movielens_races(options):
+    """BanditMIPS on MovieLens: single queries and a batch."""
+    atoms, queries = movielens()
+    single = queries[:N_SINGLE]
+    for k, goal in ((1, 12.0), (10, 5.0)):
+        goals = {"numpy": goal, "faiss": goal}
+        yield from races_of_single_queries("MovieLens", atoms, single, k, goals)
+    goals = {"numpy": 1.5, "faiss": 1.5}
+    yield from race("MovieLens", atoms, queries, 1, goals, batch=True)
+    yield fit_times("MovieLens", atoms, single)
+
+
+@benchmark("mips.synthetic")
+def synthetic_races(options):
+    """BanditMIPS on the thesis's synthetic data."""
+    atoms, queries = make_correlated_normal_custom(
+        4_000, 10_000, N_BATCH, random_state=0
+    )
+    name = "CORRELATED_NORMAL_CUSTOM"
+    single = queries[:N_SINGLE]
+    yield from races_of_single_queries(name, atoms, single, 1, {"numpy": 50.0})
+    yield from race(name, atoms, queries, 1, {"numpy": 5.0}, batch=True)
+    yield fit_times(name, atoms, single)
+
+    atoms, queries = make_normal_custom(4_000, 10_000, N_SINGLE, random_state=0)
+    yield from races_of_single_queries(
+        "NORMAL_CUSTOM", atoms, queries, 1, {"numpy": 5.0}
+    )
+    with threadpool_limits(1):
+        yield medians("NORMAL_CUSTOM", atoms, queries, 1, goal=30.0)
+
+
+@benchmark("mips.wide")
+def wide_races(options):
+    """BanditMIPS in 100,000 dimensions, with and without preparation."""
+    name = "CORRELATED_NORMAL_CUSTOM"
+    atoms, queries = make_correlated_normal_custom(1_000, 100_000, 30, random_state=0)
+    yield from races_of_single_queries(
+        name, atoms, queries, 1, {"numpy": 100.0}, with_faiss=False
+    )
+    yield from races_of_single_queries(
+        f"{name}, zero-copy",
+        atoms,
+        queries,
+        1,
+        {"numpy": 5.0},
+        with_faiss=False,
+        layout="zero-copy",
+    )
+
+
+@benchmark("mips.worst")
+def worst_cases(options):
+    """What BanditMIPS costs where it cannot win: ratios below one, by a little."""
+    for n_features in (3_000, 10_000):
+        atoms, queries = make_symmetric_normal(
+            4_000, n_features, N_BATCH, random_state=0
+        )
+        for k in (1, 10):
+            yield from races_of_single_queries(
+                "SymmetricNormal", atoms, queries[:30], k, {"numpy": 1 / 1.25}
+            )
+        yield from race(
+            "SymmetricNormal", atoms, queries, 1, {"numpy": 1 / 1.25}, batch=True
+        )
+
+
+@benchmark("mips.moderate", data=["mnist"])
+def moderate_dimensions(options):
+    """MNIST, 784 dimensions: sampling does not pay, routing must."""
+    atoms, queries = mnist()
+    goal = {"numpy": 1 / 1.1}
+    yield from races_of_single_queries("MNIST", atoms, queries[:30], 1, goal)
+    yield from races_of_single_queries("MNIST", atoms, queries[:30], 10, goal)
+    yield from race("MNIST", atoms, queries, 10, goal, batch=True)
+
+
+@benchmark("mips.exact", data=["movielens_1m"])
+def exact_mode(options):
+    """delta=0: bounds that hold with certainty, against BLAS."""
+    atoms, queries = movielens()
+    for k in (1, 10):
+        yield from races_of_single_queries(
+            "MovieLens, delta = 0",
+            atoms,
+            queries[:N_SINGLE],
+            k,
+            {"numpy": 3.0},
+            delta=0,
+        )
+
+
+@benchmark("mips.song")
+def song(options):
+    """Matching pursuit on SimpleSong, one and eight minutes."""
+    with sklearn.config_context(assume_finite=True):
+        for minutes in (1, 8):
+            yield from song_race(minutes)
+
+
+def song_race(minutes):
+    """Yield the comparison for one length of the song."""
+    X, y, _ = make_simple_song(interval=30.0 * minutes)
+
+    def exact(seed):
+        residual, support = y.copy(), []
+        for _ in range(5):
+            products = X.T @ residual
+            best = int(np.abs(products).argmax())
+            atom = X[:, best]
+            residual -= products[best] / (atom @ atom) * atom
+            support.append(best)
+        return support
+
+    truth = exact(0)
+
+    def pursue(**parameters):
+        def run(seed):
+            pursuit = BanditMatchingPursuit(
+                5, fit_intercept=False, random_state=seed, **parameters
+            )
+            return list(pursuit.fit(X, y).support_)
+
+        return run
+
+    def scikit_learn(seed):
+        pursuit = OrthogonalMatchingPursuit(n_nonzero_coefs=5, fit_intercept=False)
+        strengths = -np.abs(pursuit.fit(X, y).coef_)
+        return list(np.argsort(strengths, kind="stable")[:5])
+
+    settings = {
+        "matching pursuit": ({"orthogonal": False}, {"exact matching pursuit": 5.0}),
+        "orthogonal matching pursuit": ({}, {"scikit-learn's OMP": 50.0}),
+        "matching pursuit, sampled coefficients": (
+            {"orthogonal": False, "coef": "sampled"},
+            {"exact matching pursuit": 50.0},
+        ),
+    }
+    for name, (parameters, goals) in settings.items():
+        contenders = {f"sklearn-bandit, {name}": pursue(**parameters)}
+        contenders["exact matching pursuit"] = exact
+        # Eight minutes would take scikit-learn most of a minute and 4 GB more.
+        if "scikit-learn's OMP" in goals and minutes == 1:
+            contenders["scikit-learn's OMP"] = scikit_learn
+        yield Comparison(
+            title=f"SimpleSong, {minutes} min, 48 notes, finite input assumed: {name}",
+            contenders=contenders,
+            quality={"same notes in the same order": lambda found: found == truth},
+            goals=goals,
+            rounds=3,
+        )
+
+
+# -- tables --------------------------------------------------------------------------
+
+
+def fit_times(name, atoms, queries):
+    """Return the cost of fitting, in exact queries."""
+    with threadpool_limits(1):
+        seconds = alternate(
+            {
+                "auto": lambda: BanditMIPS(random_state=0).fit(atoms),
+                "zero-copy": lambda: BanditMIPS(layout="zero-copy").fit(atoms),
+                "one exact query": lambda: atoms @ queries[0],
+            },
+            n_rounds=3,
+        )
+    exact = seconds["one exact query"]
+    rows = [
+        [layout, float(np.median(seconds[layout])), float(np.median(time / exact))]
+        for layout in ("auto", "zero-copy")
+        for time in [np.array(seconds[layout])]
+    ]
+    return Table(
+        title=f"{name}: fitting, one thread",
+        columns=["layout", "seconds", "in exact queries"],
+        rows=rows,
+    )
+
+
+def medians(name, atoms, queries, k, goal):
+    """Return the median over queries, where a few hard ones make the mean."""
+    ask = {"sklearn-bandit": ours(atoms, k), "numpy": blas(atoms, k)}
+    seconds = {contender: [] for contender in ask}
+    for i in range(len(queries)):
+        times = alternate(
+            {c: (lambda f=f, i=i: f(queries[i : i + 1])) for c, f in ask.items()},
+            n_rounds=3,
+        )
+        for contender in ask:
+            seconds[contender].append(np.median(times[contender]))
+    ratio = np.median(seconds["numpy"]) / np.median(seconds["sklearn-bandit"])
+    return Table(
+        title=f"{name}, {atoms.shape[0]:,} x {atoms.shape[1]:,}, k = {k}: medians",
+        columns=["contender", "median seconds", "mean seconds"],
+        rows=[
+            [contender, float(np.median(times)), float(np.mean(times))]
+            for contender, times in seconds.items()
+        ],
+        note=f"ratio of medians {ratio:.1f}x, goal {goal:g}x",
+    )
+
+
+@benchmark("mips.flat")
+def flat(options):
+    """Time and multiplications of a query as the dimension grows."""
+    rows = []
+    for n_features in (10_000, 100_000, 1_000_000):
+        atoms, queries = make_correlated_normal_custom(
+            100, n_features, 20, random_state=0
+        )
+        search = BanditMIPS(1, delta=DELTA, random_state=0).fit(atoms)
+        searcher = search._index.searcher
+        with threadpool_limits(1):
+            seconds = alternate(
+                {
+                    "query": lambda q=queries, s=search: [
+                        s.kneighbors(q[i : i + 1]) for i in range(len(q))
+                    ],
+                    # What reads all of q: norm, components, the exact product.
+                    "pass": lambda q=queries, s=searcher, a=atoms, x=search._index: [
+                        (s.describe(q[i : i + 1]), x.components @ q[i], a[0] @ q[i])
+                        for i in range(len(q))
+                    ],
+                },
+                n_rounds=5,
+            )
+        counts = ask_counting(search, queries)[1]
+        per_query = {key: np.median(t) / len(queries) for key, t in seconds.items()}
+        # The pass over q and the winner's exact product cost d each.
+        multiplied = float(np.median(counts)) - 2 * n_features
+        rest = per_query["query"] - per_query["pass"]
+        rows.append([n_features, per_query["query"] * 1e6, rest * 1e6, multiplied])
+    yield Table(
+        title="CORRELATED_NORMAL_CUSTOM, n = 100: cost of a query",
+        columns=["d", "microseconds", "without passes over q", "multiplications"],
+        rows=rows,
+        note="goal: the last two grow at most 1.5x",
+    )
+
+
+@benchmark("mips.failures", data=["movielens_1m", "mnist", "newsgroups20"])
+def failures(options):
+    """Failure rates with giving up disabled, over 2,000 queries each."""
+    problems = {
+        "MovieLens": movielens,
+        "NORMAL_CUSTOM": lambda: make_normal_custom(1000, 4096, 500, random_state=1),
+        "low rank": low_rank,
+        "MNIST": lambda: (mnist()[0][:5000], mnist()[1]),
+        "MNIST transposed": mnist_transposed,
+        "TF-IDF": newsgroups,
+    }
+    rows = []
+    for name, make in problems.items():
+        if not options.wants(name):
+            continue
+        atoms, queries = make()
+        n_seeds = -(-2000 // len(queries))
+        for k in (1, 5, 10):
+            compare = hits(atoms, queries, k)
+            for delta in (0.1, 0.01, 0.001):
+                n_failed, n_multiplied = 0, 0
+                for seed in range(n_seeds):
+                    search = BanditMIPS(k, delta=delta, random_state=seed).fit(atoms)
+                    search._may_give_up = False
+                    found, counts = ask_counting(search, queries)
+                    n_failed += int((~compare(found).all(axis=1)).sum())
+                    n_multiplied += counts.sum()
+                n_asked = n_seeds * len(queries)
+                rejected = binom.sf(n_failed - 1, n_asked, delta) < 0.01
+                saved = n_asked * atoms.size / n_multiplied
+                verdict = "too many" if rejected else "met"
+                rows.append([name, k, delta, f"{n_failed}/{n_asked}", verdict, saved])
+    yield Table(
+        title="queries whose best k were missed (one-sided test at 1%)",
+        columns=["data", "k", "delta", "failures", "", "multiplications saved"],
+        rows=rows,
+        note="MNIST (784) is decided by exact bounds; sparse queries are exact, too",
+    )
+
+
+@benchmark("mips.multiplications", data=["movielens_1m"])
+def multiplications(options):
+    """Multiplications on MovieLens beside the thesis's 20x (alpha: 27x)."""
+    atoms, queries = movielens()
+    rows = []
+    for name, parameters in {
+        "uniform": {},
+        "weighted, beta = 1": {"sampling": "weighted"},
+        "weighted, beta = 0.5": {"sampling": "weighted", "beta": 0.5},
+        "alpha": {"sampling": "alpha"},
+        "zero-copy": {"layout": "zero-copy"},
+        "buckets of 30": {"buckets": 30},
+        "delta = 0": {"delta": 0},
+        "bernstein": {"radius": "bernstein"},
+        "hoeffding": {"radius": "hoeffding"},
+    }.items():
+        for k in (1, 10):
+            search = BanditMIPS(k, delta=DELTA, random_state=0).set_params(**parameters)
+            search.fit(atoms)
+            found, counts = ask_counting(search, queries[:N_SINGLE])
+            score = hits(atoms, queries[:N_SINGLE], k)(found).mean()
+            rows.append([name, k, float(atoms.size / counts.mean()), float(score)])
+    yield Table(
+        title=f"MovieLens, delta = {DELTA}: multiplications saved over an exact search",
+        columns=["sampling", "k", "saved", "precision"],
+        rows=rows,
+    )
+
+
+@benchmark("mips.buckets")
+def buckets(options):
+    """Growth of the multiplications with the number of atoms."""
+    sizes = (1_000, 4_000, 16_000, 50_000)
+    rows = []
+    for name, parameters in {"none": {}, "buckets of 30": {"buckets": 30}}.items():
+        counts = []
+        for n_atoms in sizes:
+            atoms, queries = make_correlated_normal_custom(
+                n_atoms, 3_000, 10, random_state=0
+            )
+            search = BanditMIPS(1, delta=DELTA, random_state=0).set_params(**parameters)
+            search.fit(atoms)
+            counts.append(float(ask_counting(search, queries)[1].mean()))
+        exponent = np.polyfit([log(n) for n in sizes], np.log(counts), 1)[0]
+        rows.append([name, *counts, float(exponent)])
+    yield Table(
+        title="CORRELATED_NORMAL_CUSTOM, d = 3,000: multiplications by number of atoms",
+        columns=["buckets", *(f"{n:,}" for n in sizes), "exponent"],
+        rows=rows,
+        note="goal: exponent at most 0.8",
+    )
+
+
+@benchmark("mips.tradeoff", data=["movielens_1m"])
+def tradeoff(options):
+    """Multiplications saved against precision, as in the thesis's figures."""
+    normal = make_normal_custom(1_000, 5_000, 50, random_state=0)
+    for name, (atoms, queries) in {
+        "MovieLens": movielens(),
+        "NORMAL_CUSTOM": normal,
+    }.items():
+        yield tradeoff_table(name, atoms[:1000], queries[:50])
+
+
+def tradeoff_table(name, atoms, queries, k=1):
+    """Return speed-up and precision of every algorithm over its own parameter."""
+    compare = hits(atoms, queries, k)
+    rows = []
+
+    def add(algorithm, setting, found, counts):
+        saved = float(atoms.size / np.mean(counts)) if len(counts) else "not counted"
+        precise = float(compare(np.array(found).reshape(len(queries), k)).mean())
+        rows.append([algorithm, setting, saved, precise])
+
+    for sampling in ("uniform", "alpha"):
+        for delta in (0.5, 0.01, 1e-6):
+            search = BanditMIPS(k, delta=delta, sampling=sampling, random_state=0)
+            search.fit(atoms)
+            found, counts = ask_counting(search, queries)
+            add(f"BanditMIPS, {sampling}", f"delta={delta:g}", found, counts)
+    baselines = {
+        "BoundedME": [(BoundedME, {"epsilon": e}) for e in (0.03, 0.1, 0.3)],
+        "Greedy-MIPS": [(GreedyMIPS, {"budget": b}) for b in (5, 20, 100)],
+        "PCA-MIPS": [(PCAMIPS, {"depth": depth}) for depth in (1, 3, 5)],
+    }
+    for algorithm, settings in baselines.items():
+        for make, parameters in settings:
+            index = make(atoms, **parameters)
+            answers = [pad(index.query(query, k), k) for query in queries]
+            setting = ", ".join(f"{key}={value}" for key, value in parameters.items())
+            add(algorithm, setting, *zip(*answers, strict=True))
+    for algorithm, setting, found in graph_indexes(atoms, queries, k):
+        add(algorithm, setting, found, [])
+    return Table(
+        title=f"{name}, {atoms.shape[0]:,} x {atoms.shape[1]:,}, k = {k}",
+        columns=["algorithm", "setting", "multiplications saved", f"precision@{k}"],
+        rows=rows,
+        note="HNSW and IVF do not count theirs; preprocessing is left out everywhere",
+    )
+
+
+def pad(answer, k):
+    """Fill an answer that is too short with an atom (a leaf may be empty)."""
+    found, n_products = answer
+    return np.resize(found if len(found) else [0], k), n_products
+
+
+def graph_indexes(atoms, queries, k):
+    """Yield the answers of HNSW and of an inverted file, where they are installed."""
+    if Contender(None, needs="hnswlib").is_installed:
+        import hnswlib
+
+        index = hnswlib.Index(space="ip", dim=atoms.shape[1])
+        index.init_index(max_elements=len(atoms), M=16, ef_construction=100)
+        index.add_items(atoms)
+        for ef in (10, 50, 200):
+            index.set_ef(ef)
+            yield "HNSW (hnswlib)", f"ef={ef}", index.knn_query(queries, k)[0]
+    if Contender(None, needs="faiss").is_installed:
+        import faiss
+
+        quantizer = faiss.IndexFlatIP(atoms.shape[1])
+        index = faiss.IndexIVFFlat(
+            quantizer, atoms.shape[1], 32, faiss.METRIC_INNER_PRODUCT
+        )
+        index.train(atoms)
+        index.add(atoms)
+        for n_probe in (1, 4, 16):
+            index.nprobe = n_probe
+            found = np.maximum(index.search(queries, k)[1], 0)
+            yield "IVF (faiss)", f"nprobe={n_probe}", found

@@ -1,0 +1,142 @@
+"""The bandit follows PAM's path; what it may depend on, and what not."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_bandit.bandit import student_quantile
+from sklearn_bandit.cluster import BanditKMedoids, _bandit_pam
+from sklearn_bandit.cluster._bandit_pam import BanditSearch, quantile_table
+from sklearn_bandit.cluster._clusters import Clusters
+from sklearn_bandit.cluster._metrics import DenseDistances
+from sklearn_bandit.cluster._pam import ExactSearch, FullMatrix
+from sklearn_bandit.cluster._sample import RowCache, Sample
+
+
+def searches(X, k, seed, block=64):
+    """An exact and a bandit search on the same points."""
+    rng = np.random.default_rng(seed)
+    weights = np.ones(len(X))
+    ordered = DenseDistances(X, "euclidean", np.arange(len(X)), 1)
+    exact = Clusters(FullMatrix(ordered), ordered, weights, k, 1)
+    mixed = DenseDistances(X, "euclidean", rng.permutation(len(X)), 1)
+    sampled = Clusters(RowCache(mixed, 2**24), mixed, weights, k, 1)
+    sample = Sample(mixed, block, 2**26, 1)
+    return ExactSearch(exact, 0.0), BanditSearch(sampled, sample, 0.0, 0.01, 64)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_follows_pam_step_by_step(seed, hard_points):
+    exact, bandit = searches(hard_points(1500, 5, seed), 6, seed)
+    order = bandit.clusters.distances.order
+    for _ in range(6):
+        exact.build_step()
+        bandit.build_step()
+        assert order[bandit.clusters.medoids].tolist() == exact.clusters.medoids
+    swapped = True
+    while swapped:
+        swapped = exact.swap_step()
+        assert bandit.swap_step() == swapped
+        assert order[bandit.clusters.medoids].tolist() == exact.clusters.medoids
+    np.testing.assert_allclose(bandit.clusters.loss, exact.clusters.loss)
+
+
+def test_pams_medoids_with_fewer_distances(hard_points):
+    """Counted over fresh data; the target of delta = 0.01 allows next to no failure."""
+    failures, evaluations = 0, 0
+    for seed in range(20, 32):
+        X = hard_points(3000, 4, seed).astype(np.float32)
+        exact = BanditKMedoids(4, algorithm="pam", n_jobs=1).fit(X)
+        bandit = BanditKMedoids(
+            4, algorithm="bandit", batch_size=128, random_state=seed, n_jobs=1
+        ).fit(X)
+        failures += set(exact.medoid_indices_) != set(bandit.medoid_indices_)
+        assert bandit.inertia_ <= 1.005 * exact.inertia_
+        evaluations += bandit.n_distance_evaluations_ / 3000**2
+    assert failures <= 1
+    assert evaluations / 12 < 0.8
+
+
+@pytest.mark.parametrize("algorithm", ["bandit", "eager"])
+def test_memory_and_threads_do_not_matter(algorithm, hard_points):
+    X = hard_points(2000, 6, 1)
+    fits = [
+        BanditKMedoids(
+            5,
+            algorithm=algorithm,
+            batch_size=128,
+            cache_size=cache_size,
+            n_jobs=n_jobs,
+            random_state=0,
+        ).fit(X)
+        for cache_size, n_jobs in [(2**30, 1), (2**30, 2), (10**6, 1), (0, 2)]
+    ]
+    for fit in fits[1:]:
+        np.testing.assert_array_equal(fit.medoid_indices_, fits[0].medoid_indices_)
+        np.testing.assert_array_equal(fit.labels_, fits[0].labels_)
+        assert fit.inertia_ == fits[0].inertia_
+        assert fit.n_swaps_ == fits[0].n_swaps_
+    assert fits[1].n_distance_evaluations_ == fits[0].n_distance_evaluations_
+    assert fits[3].n_distance_evaluations_ > fits[0].n_distance_evaluations_
+
+
+def test_tiles_stay_within_the_cache(hard_points):
+    X = hard_points(2000, 3, 0)
+    distances = DenseDistances(X, "euclidean", np.arange(2000), 1)
+    tile_bytes = 4 * 512 * 128
+    sample = Sample(distances, 128, 9 * tile_bytes, 1)
+    clusters = Clusters(RowCache(distances, 0), distances, np.ones(2000), 2, 1)
+    for size in (128, 512, 1024):
+        sample.means(clusters, size, build=True)
+        assert sum(kept.nbytes for kept in sample._kept.values()) <= 9 * tile_bytes
+    assert sample._kept
+
+
+def test_rows_stay_within_the_cache(hard_points):
+    X = hard_points(500, 3, 0)
+    distances = DenseDistances(X, "euclidean", np.arange(500), 1)
+    rows = RowCache(distances, 3 * 500 * 8)
+    first = rows([0, 1, 2, 3])
+    assert distances.n_evaluations == 4 * 500
+    np.testing.assert_array_equal(rows([3, 1, 0]), first[[3, 1, 0]])
+    assert distances.n_evaluations == 5 * 500
+    assert len(rows._rows) == 3
+
+
+def test_quantiles_are_on_the_safe_side():
+    table = quantile_table(1e-4)
+    assert (np.diff(table) <= 0).all()
+    for size in (4, 17, 100, 999, 1024):
+        assert table[size] >= student_quantile(1e-4, size - 1)
+        assert table[size] <= 1.3 * student_quantile(1e-4, size - 1)
+
+
+def test_the_budget_ends_a_search_of_equals(monkeypatch):
+    """Points on a circle: every one is as good a first medoid as any other."""
+    monkeypatch.setattr(_bandit_pam, "MOST_COMMON", 10**6)
+    angle = np.linspace(0, 2 * np.pi, 4_000, endpoint=False)
+    X = np.column_stack([np.cos(angle), np.sin(angle)]).astype(np.float32)
+    model = BanditKMedoids(
+        1, algorithm="bandit", max_exact=2, batch_size=128, random_state=0, max_iter=3
+    )
+    with pytest.warns(ConvergenceWarning, match="max_exact=2"):
+        model.fit(X)
+    np.testing.assert_allclose(model.inertia_ / len(X), 4 / np.pi, rtol=1e-3)
+
+
+def test_equal_points_cost_no_exact_search():
+    model = BanditKMedoids(2, algorithm="bandit", random_state=0)
+    with pytest.warns(ConvergenceWarning, match="Only 1 of 2"):
+        model.fit(np.ones((4000, 3)))
+    assert model.inertia_ == 0
+    assert len(set(model.medoid_indices_)) == 2
+
+
+def test_weights_of_a_large_sample(hard_points):
+    X = hard_points(2000, 3, 3)
+    weights = np.random.default_rng(0).integers(1, 4, 2000)
+    exact = BanditKMedoids(4, algorithm="pam").fit(X, sample_weight=weights)
+    bandit = BanditKMedoids(4, algorithm="bandit", batch_size=128, random_state=0)
+    bandit.fit(X, sample_weight=weights)
+    np.testing.assert_array_equal(bandit.medoid_indices_, exact.medoid_indices_)
+    np.testing.assert_allclose(bandit.inertia_, exact.inertia_)

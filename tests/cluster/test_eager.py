@@ -1,0 +1,50 @@
+"""The eager mode ends in a local optimum, as good as PAM's on average."""
+
+import numpy as np
+import pytest
+
+from sklearn_bandit.cluster import BanditKMedoids
+from sklearn_bandit.cluster._clusters import Clusters
+from sklearn_bandit.cluster._metrics import DenseDistances
+from sklearn_bandit.cluster._pam import FullMatrix
+
+
+def best_change(X, medoids):
+    """Best change of the loss by any swap, relative to the loss."""
+    distances = DenseDistances(X, "euclidean", np.arange(len(X)), 1)
+    clusters = Clusters(
+        FullMatrix(distances), distances, np.ones(len(X)), len(medoids), 1
+    )
+    clusters.set(medoids)
+    return clusters.best_swap(np.arange(len(X)))[2] / clusters.loss
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ends_in_a_local_optimum(seed, hard_points):
+    X = hard_points(2500, 5, seed)
+    model = BanditKMedoids(
+        5, algorithm="eager", batch_size=128, random_state=seed, n_jobs=1
+    ).fit(X)
+    assert best_change(X, model.medoid_indices_) >= -1e-12
+
+
+def test_loss_is_that_of_pam_on_average(hard_points):
+    ratios, evaluations = [], []
+    for seed in range(8):
+        X = hard_points(2500, 5, seed + 100)
+        exact = BanditKMedoids(6, algorithm="pam", n_jobs=1).fit(X)
+        eager = BanditKMedoids(
+            6, algorithm="eager", batch_size=128, random_state=seed, n_jobs=1
+        ).fit(X)
+        ratios.append(eager.inertia_ / exact.inertia_)
+        evaluations.append(eager.n_distance_evaluations_ / 2500**2)
+    assert np.mean(ratios) < 1.005
+    assert np.mean(evaluations) < 0.6
+
+
+def test_tol_leaves_no_larger_improvement(hard_points):
+    X = hard_points(2500, 3, 7)
+    model = BanditKMedoids(
+        5, algorithm="eager", batch_size=128, tol=1e-3, random_state=0
+    ).fit(X)
+    assert best_change(X, model.medoid_indices_) >= -1e-3
