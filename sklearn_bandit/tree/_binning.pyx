@@ -41,7 +41,7 @@ cdef enum:
     N_CELLS = 1024
     EDGE_ROOM = 512         # the halvings may look 255 places beyond the last edge
     # Rows whose values, bins and output lines stay in the first-level cache together.
-    BLOCK_ROWS = 256
+    BLOCK_ROWS = 128
     # Features whose tables stay in the second-level cache (about 6 KB each) together.
     GROUP = 32
     # Rows of one task: tables are fetched once for so many rows.
