@@ -19,7 +19,6 @@ templates_path = ["_templates"]
 default_role = "literal"
 
 autosummary_generate = True
-autodoc_default_options = {"inherited-members": True}
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 

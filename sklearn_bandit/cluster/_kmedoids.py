@@ -128,7 +128,7 @@ class BanditKMedoids(
         Distances computed, of all starts. For a callable, the number of calls.
     n_features_in_ : int
         Number of features seen during `fit`; not for sequences of objects.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if all are strings.
 
     See Also

@@ -1,8 +1,7 @@
 """Linear models that search for the largest inner product instead of computing all.
 
 - ``_matching_pursuit``: :class:`BanditMatchingPursuit`, sparse approximation of a
-signal
-  by few of many atoms; each step is a maximum inner product search by sampling
+  signal by few of many atoms; each step is a maximum inner product search by sampling
 - ``_dictionary``: exact and sampled inner products of the atoms, computed when needed
 - ``_predictor``: :class:`MIPSPredictor`, predictions of a fitted linear classifier with
   many classes and wide input, by ``sklearn_bandit.neighbors.BanditMIPS``

@@ -302,7 +302,7 @@ class BanditMIPS(BaseEstimator):
 
         Returns
         -------
-        graph : CSR matrix of shape (n_queries, n_samples_fit_)
+        graph : CSR matrix of shape (n_queries, `n_samples_fit_`)
             One row a query, with as many stored entries as there are neighbours.
         """
         if mode not in ("connectivity", "product"):

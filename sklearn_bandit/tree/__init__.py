@@ -4,17 +4,16 @@ The data go one way:
 
 - ``_validation``: checks that trees and forests share
 - ``_packing``, ``_binning``, ``_matrix``: samples in bins of one byte, by row and by
-column
+  column
 - ``_problem``: what all trees of a fit share; makes the *target* of each tree
 - ``_target`` and its kinds ``_class_target``, ``_real_target``, ``_median_target``:
-criteria,
-  histograms, losses
+  criteria, histograms, losses
 - ``_splitter`` (exact) and ``_bandit_splitter`` (MABSplit): the best split of a node
 - ``_grower``: nodes, depth first or best first; ``_ranking``: fine thresholds in small
-ones
+  ones
 - ``_handover``: a genuine tree of scikit-learn from these nodes
 - ``_growth``: from an estimator's parameters to such a tree; ``_classes``: the
-estimators
+  estimators
 """
 
 from ._classes import (

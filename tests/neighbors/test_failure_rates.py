@@ -1,0 +1,56 @@
+"""How often sampling is wrong, with giving up disabled; and what it estimates."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import binom
+
+from sklearn_bandit.datasets import make_normal_custom
+from sklearn_bandit.neighbors import BanditMIPS
+from sklearn_bandit.neighbors._routes import Request, _units
+
+
+def low_rank():
+    rng = np.random.default_rng(0)
+    factors = rng.standard_normal((10, 3000))
+    vectors = rng.standard_normal((260, 10)) @ factors
+    vectors = (vectors + rng.standard_normal(vectors.shape)).astype(np.float32)
+    return vectors[:200], vectors[200:]
+
+
+def normal():
+    return make_normal_custom(200, 3000, 60, random_state=1)
+
+
+@pytest.mark.parametrize("k", [1, 5])
+@pytest.mark.parametrize("delta", [0.1, 0.01])
+@pytest.mark.parametrize("make", [low_rank, normal])
+def test_failures_are_at_most_delta(make, delta, k):
+    atoms, queries = make()
+    bars = np.partition(queries @ atoms.T, -k, axis=1)[:, -k]
+    n_failed, counts = 0, []
+    for seed in range(4):
+        search = BanditMIPS(k, delta=delta, random_state=seed).fit(atoms)
+        search._may_give_up = False
+        for query, bar in zip(queries, bars, strict=True):
+            products, _ = search.kneighbors(query[None])
+            n_failed += products[0, -1] < bar - 1e-3 * abs(bar)
+            counts.append(search.n_multiplications_[0])
+    assert binom.sf(n_failed - 1, len(counts), delta) > 0.01
+    # Decided by sampling, not by computing everything.
+    assert np.median(counts) < 0.6 * atoms.size
+
+
+def test_weighted_sampling_is_unbiased():
+    atoms, queries = normal()
+    query = queries[0]
+    stats = np.array([0, len(query), np.abs(query).max(), np.linalg.norm(query)])
+    request = Request(1, 0.01, 0.0, "weighted", 0.5, "paired", None, 1, True)
+    estimates = []
+    for seed in range(40):
+        index = BanditMIPS(random_state=seed).fit(atoms)._index
+        units = _units(index, query, stats, request)
+        estimates.append((atoms[:5, units["starts"]] @ units["weights"]) / 1500)
+    error = np.std(estimates, axis=0) / np.sqrt(40)
+    exact = atoms[:5].astype(np.float64) @ query
+    assert_allclose(np.mean(estimates, axis=0) / error, exact / error, atol=4)
