@@ -152,12 +152,12 @@ class BanditKMedoids(
     >>> X = np.array([[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
     >>> kmedoids = BanditKMedoids(n_clusters=2, random_state=0).fit(X)
     >>> kmedoids.labels_
-    array([0, 0, 0, 1, 1, 1])
+    array([0, 0, 0, 1, 1, 1], dtype=int32)
     >>> kmedoids.cluster_centers_
-    array([[ 1,  2],
-           [10,  2]])
+    array([[ 1.,  2.],
+           [10.,  2.]])
     >>> kmedoids.predict([[0, 0], [12, 3]])
-    array([0, 1])
+    array([0, 1], dtype=int32)
 
     Any objects and any distance:
 
