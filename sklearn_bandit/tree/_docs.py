@@ -141,7 +141,7 @@ ATTRIBUTES = {
     "n_outputs_": "int\n    Number of outputs.",
     "n_features_in_": "int\n    Number of features seen during fit.",
     "feature_names_in_": (
-        "ndarray of shape (`n_features_in_`,)\n    Names of the features, if `X` had any."
+        "ndarray of shape (`n_features_in_`,)\n    Feature names, if `X` had any."
     ),
     "feature_importances_": (
         "ndarray of shape (n_features,)\n    Share of each feature in the decrease of "
