@@ -75,6 +75,13 @@ from sklearn.tree._tree import NODE_DTYPE, Tree
 DRAWS_BY_WEIGHT = "sample_weight" in signature(_generate_sample_indices).parameters
 
 
+def class_weights(forest, y, sample_weight):
+    """Return the weights that a forest's `class_weight` gives to the samples."""
+    if DRAWS_BY_WEIGHT:
+        return forest._validate_y_class_weight(y, sample_weight)[1]
+    return forest._validate_y_class_weight(y)[1]
+
+
 def bootstrap_size(n_samples, max_samples, sample_weight):
     """Return the number of draws of a bootstrap sample."""
     if DRAWS_BY_WEIGHT:
@@ -96,4 +103,5 @@ __all__ += [
     "Tree",
     "bootstrap_indices",
     "bootstrap_size",
+    "class_weights",
 ]

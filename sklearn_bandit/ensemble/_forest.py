@@ -21,6 +21,7 @@ from sklearn_bandit._compat import (
     bootstrap_indices,
     bootstrap_size,
     check_is_fitted,
+    class_weights,
     validate_data,
 )
 from sklearn_bandit.tree._growth import root_cost
@@ -59,6 +60,11 @@ TREE_PARAMETERS = (
 
 class BanditForest:
     """What the forests share: fitting."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -179,7 +185,7 @@ class BanditForest:
             return check_regression_targets(y, self.criterion), None, sample_weight
         weights = sample_weight
         if self.class_weight is not None:
-            _, by_class = self._validate_y_class_weight(y, sample_weight)
+            by_class = class_weights(self, y, sample_weight)
             if by_class is not None:
                 weights = by_class if weights is None else weights * by_class
         self.classes_, codes = encode_classes(y)

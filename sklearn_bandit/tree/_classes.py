@@ -30,6 +30,11 @@ from ._validation import (
 class _BanditTree:
     """What the tree estimators share: fitting. The rest is scikit-learn's."""
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, check_input=True):
         """Build a decision tree from the training set (X, y).

@@ -110,7 +110,7 @@ def test_thresholds_agree_with_bins():
     )
     packed = pack(X, max_bins=40)
     for feature in range(7):
-        x, bins = X[:, feature], packed.columns[feature]
+        x, bins = X[:, feature].astype(np.float64), packed.columns[feature]
         present = bins != MISSING_BIN
         n_bins = packed.n_bins[feature]
         for left in range(n_bins - 1):

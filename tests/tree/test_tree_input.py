@@ -65,6 +65,8 @@ def test_column_of_one_value_and_missing():
     model = tree.DecisionTreeClassifier().fit(column, Y)
     assert_array_equal(model.predict(column), Y)
     theirs = sklearn_tree.DecisionTreeClassifier().fit(column, Y)
+    if theirs.tree_.node_count == 1:
+        pytest.skip("this scikit-learn does not split on missing values alone")
     assert_array_equal(theirs.predict(column), Y)
     assert model.tree_.threshold[0] == theirs.tree_.threshold[0]
 
