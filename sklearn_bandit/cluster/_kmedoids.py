@@ -34,8 +34,8 @@ from ._metrics import FAST_METRICS, distances_between, fix_params, make_distance
 from ._pam import ExactSearch, FullMatrix
 from ._sample import ROW_SHARE, RowCache, Sample
 
-# Up to this many samples "auto" computes everything: below, the exact method is as fast
-# as the bandit or faster (benchmark `kmedoids.cut-over`).
+# Up to this many samples "auto" computes everything, which pays while the matrix is
+# small; the benchmark `kmedoids.cut-over` measures where.
 AUTO_EXACT = 3000
 
 

@@ -42,8 +42,8 @@ BLOCK_ENTRIES = 1 << 20
 # Fewer effective observations than this say nothing reliable about an atom.
 MIN_EFFECTIVE = 16.0
 
-# Relative errors of BLAS products and coefficients, with room to spare: measured errors
-# are below a tenth of this up to a million coordinates.
+# Allowance for relative errors of BLAS products and coefficients: some 20 units in the
+# last place of float32, 50 of float64.
 ROUNDING = {np.dtype(np.float32): 2e-6, np.dtype(np.float64): 1e-14}
 
 # Outside this range squares of entries may over- or underflow on the way.
