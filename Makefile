@@ -36,9 +36,7 @@ $(VENV)/bin/python:
 	$(VENV)/bin/pip install $(PIP_FLAGS) --upgrade pip
 
 $(VENV)/.installed: $(VENV)/bin/python $(BUILD_FILES)
-	$(VENV)/bin/python -c "import tomllib; \
-	    project = tomllib.load(open('pyproject.toml', 'rb')); \
-	    print('\n'.join(project['build-system']['requires']))" > $(VENV)/build.txt
+	$(VENV)/bin/python .ci/requirements.py build > $(VENV)/build.txt
 	$(VENV)/bin/pip install $(PIP_FLAGS) -r $(VENV)/build.txt
 	$(VENV)/bin/pip install $(PIP_FLAGS) --no-build-isolation --editable .
 	touch $@ $(VENV)/.built
@@ -48,7 +46,8 @@ $(VENV)/.built: $(VENV)/.installed $(KERNELS)
 	touch $@
 
 $(VENV)/.extra-%: $(VENV)/.installed
-	$(VENV)/bin/pip install $(PIP_FLAGS) --no-build-isolation --editable ".[$*]"
+	$(VENV)/bin/python .ci/requirements.py project $* > $(VENV)/$*.txt
+	$(VENV)/bin/pip install $(PIP_FLAGS) -r $(VENV)/$*.txt
 	touch $@
 
 $(VENV)/.lint: $(VENV)/bin/python
@@ -57,13 +56,15 @@ $(VENV)/.lint: $(VENV)/bin/python
 
 $(OLDEST)/.installed: $(BUILD_FILES) $(SOURCES) .ci/oldest.txt
 	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/pip install $(PIP_FLAGS) -c .ci/oldest.txt ".[tests]"
+	$(OLDEST)/bin/python .ci/requirements.py project tests > $(OLDEST)/tests.txt
+	$(OLDEST)/bin/pip install $(PIP_FLAGS) -c .ci/oldest.txt -r $(OLDEST)/tests.txt
 	$(OLDEST)/bin/pip install $(PIP_FLAGS) --no-deps --force-reinstall .
 	touch $@
 
 $(CHECKED)/.installed: $(BUILD_FILES) $(SOURCES)
 	test -x $(CHECKED)/bin/python || $(PYTHON) -m venv $(CHECKED)
-	$(CHECKED)/bin/pip install $(PIP_FLAGS) ".[tests]"
+	$(CHECKED)/bin/python .ci/requirements.py project tests > $(CHECKED)/tests.txt
+	$(CHECKED)/bin/pip install $(PIP_FLAGS) -r $(CHECKED)/tests.txt
 	SKLEARN_BANDIT_BOUNDSCHECK=1 \
 	    $(CHECKED)/bin/pip install $(PIP_FLAGS) --no-deps --force-reinstall .
 	touch $@
