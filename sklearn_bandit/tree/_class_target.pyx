@@ -1,8 +1,9 @@
 """Classification: histograms of class weights; Gini impurity and entropy.
 
-Unweighted samples, bootstrap counts included, are counted in 32-bit integers: smaller
-histograms, and sums that do not depend on their order. Real weights are summed in
-double.
+Unweighted samples, bootstrap counts included, are counted in integers: smaller
+histograms, and sums that do not depend on their order. In nodes of little weight these
+have 16 bits and the scan multiplies 32-bit integers, twice to four times as many at
+once as doubles. Real weights are summed in double.
 
 Several outputs are one long list of classes: as every output has the same weight in a
 node, the score of all outputs is that of the concatenated class weights.
@@ -15,12 +16,21 @@ from libc.string cimport memset
 
 from sklearn_bandit._simd cimport simd_void
 
-from ._data cimport MISSING_BIN, N_LEVELS, N_SLOTS, Block, Limits, Split
+from ._data cimport (
+    MISSING_BIN, N_LEVELS, N_SLOTS, SMALL, SPARSE, Block, Cut, Limits, Split,
+)
 from ._inline cimport inline_void, lowest_bit
 from ._target cimport Target, first_bins, is_allowed
 
+# A number in a cell, and what it is summed in: short integers in `int32_t`, integers
+# and real weights in double.
 ctypedef fused cell_t:
-    uint32_t
+    uint16_t
+    int32_t
+    double
+
+ctypedef fused sum_t:
+    int32_t
     double
 
 # The column-major copy is read instead of the rows in nodes that hold at least this
@@ -28,6 +38,8 @@ ctypedef fused cell_t:
 # node.
 cdef enum:
     COLUMN_SHARE = 32
+    # A larger weight, squared, does not fit 32 bits.
+    SMALL_WEIGHT = 46340
 
 
 cdef class ClassTarget(Target):
@@ -57,7 +69,7 @@ cdef class ClassTarget(Target):
     cdef Py_ssize_t n_cells             # numbers in a cell: the classes, padded
     cdef Py_ssize_t max_classes
     cdef void* cells
-    cdef double* running                # totals left of the threshold during a scan
+    cdef double* running                # sums of a scan: room for 3 n_cells
     cdef double* tables                 # losses of the classes in both children
     cdef uint16_t* copied_labels[N_LEVELS]  # targets of copied rows
     cdef uint16_t* copied_counts[N_LEVELS]
@@ -78,6 +90,7 @@ cdef class ClassTarget(Target):
         # Sums of real weights lose digits when one is subtracted from another: a pure
         # child would not be quite pure.
         self.keeps_left = self.integral
+        self.divides = self.n_outputs == 1
         self.n_cells = 2
         while self.n_cells < min(self.n_channels, 16):
             self.n_cells *= 2
@@ -120,11 +133,13 @@ cdef class ClassTarget(Target):
 
     cdef Py_ssize_t cell_size(self) noexcept nogil:
         """Bytes of one number in a cell."""
-        return sizeof(uint32_t) if self.integral else sizeof(double)
+        return sizeof(int32_t) if self.integral else sizeof(double)
 
-    cdef void* slot_cells(self, Py_ssize_t slot) noexcept nogil:
-        """The cells of a histogram."""
-        return <uint8_t*> self.cells + slot * N_SLOTS * self.n_cells * self.cell_size()
+    cdef void* slot_cells(self, Py_ssize_t slot, int kind) noexcept nogil:
+        """The cells of a histogram; short ones lie closer together."""
+        cdef Py_ssize_t size = sizeof(uint16_t) if kind & SMALL else self.cell_size()
+
+        return <uint8_t*> self.cells + slot * N_SLOTS * self.n_cells * size
 
     # -- rows ----
 
@@ -178,6 +193,13 @@ cdef class ClassTarget(Target):
             weight += totals[k]
         return weight
 
+    cdef bint is_small(self, const double* totals) noexcept nogil:
+        return (
+            self.integral
+            and self.n_outputs == 1
+            and self.weight(totals) <= SMALL_WEIGHT
+        )
+
     cdef double score(self, const double* totals) noexcept nogil:
         cdef double total = 0.0, weight = self.weight(totals)
         cdef Py_ssize_t k
@@ -219,42 +241,44 @@ cdef class ClassTarget(Target):
 
     cdef void fill(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
-        const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, bint sparse,
+        const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, int kind,
     ) noexcept nogil:
-        cdef uint64_t* occupied = self.occupied + 4 * slot if sparse else NULL
+        cdef uint64_t* occupied = self.occupied + 4 * slot if kind & SPARSE else NULL
+        cdef void* cells = self.slot_cells(slot, kind)
 
-        if self.integral:
-            fill_group[uint32_t](
-                <uint32_t*> self.slot_cells(slot), occupied, self.n_cells, block,
-                self.n_outputs, ids, n, features, n_features,
+        if kind & SMALL:
+            fill_group[uint16_t](
+                <uint16_t*> cells, occupied, self.n_cells, block, self.n_outputs, ids,
+                n, features, n_features,
+            )
+        elif self.integral:
+            fill_group[int32_t](
+                <int32_t*> cells, occupied, self.n_cells, block, self.n_outputs, ids, n,
+                features, n_features,
             )
         else:
             fill_group[double](
-                <double*> self.slot_cells(slot), occupied, self.n_cells, block,
-                self.n_outputs, ids, n, features, n_features,
+                <double*> cells, occupied, self.n_cells, block, self.n_outputs, ids, n,
+                features, n_features,
             )
         if self.sizes != NULL:
             self.count_rows(block, ids, n, features, n_features, slot)
 
     cdef bint scan(
-        self, Py_ssize_t slot, int32_t feature, bint sparse, int32_t n_bins,
+        self, Py_ssize_t slot, int32_t feature, int kind, int32_t n_bins,
         const double* totals, const Limits* limits, int8_t constraint,
         const uint64_t* allowed, bint clear, Split* best,
     ) noexcept nogil:
+        cdef void* cells = self.slot_cells(slot, kind)
         cdef Scan scan
-        cdef Py_ssize_t k
         cdef int word
 
         scan.n_channels = self.n_channels
         scan.n_cells = self.n_cells
         scan.n_outputs = self.n_outputs
         scan.entropy = self.entropy
-        scan.totals = self.running + self.n_cells
-        for k in range(self.n_channels):
-            scan.totals[k] = totals[k]
+        scan.totals = totals
         scan.weight = self.weight(totals)
-        scan.running = self.running
-        scan.missing = self.running + 2 * self.n_cells
         scan.limits = limits
         scan.constraint = constraint
         scan.allowed = allowed
@@ -264,53 +288,72 @@ cdef class ClassTarget(Target):
         scan.sizes = NULL
         if self.sizes != NULL:
             scan.sizes = self.sizes + slot * N_SLOTS
-        if sparse:
+        if kind & SPARSE:
             for word in range(4):
                 scan.bins[word] = self.occupied[4 * slot + word]
                 if clear:
                     self.occupied[4 * slot + word] = 0
         else:
             first_bins(n_bins, scan.bins)
-        if self.integral:
-            scan_cells[uint32_t](<uint32_t*> self.slot_cells(slot), &scan, best)
+        if kind & SMALL:
+            scan_cells(<uint16_t*> cells, <int32_t*> self.running, &scan, best)
+        elif self.integral:
+            scan_cells(<int32_t*> cells, self.running, &scan, best)
         else:
-            scan_cells[double](<double*> self.slot_cells(slot), &scan, best)
+            scan_cells(<double*> cells, self.running, &scan, best)
         return scan.varies
 
     cdef void find_occupied(
-        self, Py_ssize_t slot, bint sparse, int32_t n_bins, uint64_t* out
+        self, Py_ssize_t slot, int kind, int32_t n_bins, uint64_t* out
     ) noexcept nogil:
-        cdef int word, bin
-        cdef Py_ssize_t k
-        cdef uint64_t bits
-        cdef double total
+        cdef void* cells = self.slot_cells(slot, kind)
+        cdef int word
 
-        if sparse:
+        if kind & SPARSE:
             for word in range(4):
                 out[word] = self.occupied[4 * slot + word]
             return
         first_bins(n_bins, out)
-        for word in range(4):
-            bits = out[word]
-            while bits:
-                bin = 64 * word + lowest_bit(bits)
-                bits &= bits - 1
-                total = 0.0
-                for k in range(self.n_channels):
-                    if self.integral:
-                        total += (<uint32_t*> self.slot_cells(slot))[
-                            bin * self.n_cells + k
-                        ]
-                    else:
-                        total += (<double*> self.slot_cells(slot))[
-                            bin * self.n_cells + k
-                        ]
-                if total == 0.0:
-                    out[word] &= ~((<uint64_t> 1) << (bin - 64 * word))
+        if kind & SMALL:
+            drop_empty[uint16_t](<uint16_t*> cells, self.n_cells, out)
+        elif self.integral:
+            drop_empty[int32_t](<int32_t*> cells, self.n_cells, out)
+        else:
+            drop_empty[double](<double*> cells, self.n_cells, out)
 
     cdef void clear(self, Py_ssize_t slot) noexcept nogil:
         Target.clear(self, slot)
-        memset(self.slot_cells(slot), 0, N_SLOTS * self.n_cells * self.cell_size())
+        memset(self.slot_cells(slot, 0), 0, N_SLOTS * self.n_cells * self.cell_size())
+
+    # -- random thresholds ----
+
+    cdef double divide(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
+        const double* totals, Cut* cut, double* left,
+    ) noexcept nogil:
+        cdef double weight, right_weight, left_score = 0.0, right_score = 0.0
+        cdef Py_ssize_t k
+
+        memset(self.running, 0, self.n_cells * sizeof(double))
+        if self.integral:
+            divide_rows(block, ids, n, feature, cut, <int32_t*> self.running)
+            for k in range(self.n_channels):
+                left[k] = (<int32_t*> self.running)[k]
+        else:
+            divide_rows(block, ids, n, feature, cut, self.running)
+            for k in range(self.n_channels):
+                left[k] = self.running[k]
+        weight = self.weight(left)
+        right_weight = self.weight(totals) - weight
+        if self.entropy:
+            for k in range(self.n_channels):
+                left_score += xlogx(left[k])
+                right_score += xlogx(totals[k] - left[k])
+            return left_score + right_score - xlogx(weight) - xlogx(right_weight)
+        for k in range(self.n_channels):
+            left_score += left[k] * left[k]
+            right_score += (totals[k] - left[k]) * (totals[k] - left[k])
+        return left_score / weight + right_score / right_weight
 
     # -- the bandit's rewards ----
 
@@ -401,10 +444,10 @@ cdef inline_void fill_rows(
     for i in range(n):
         row = block.rows + <Py_ssize_t> ids[i] * block.stride
         label = block.labels + <Py_ssize_t> ids[i] * n_outputs
-        if cell_t is uint32_t:
-            weight = block.counts[ids[i]]
-        else:
+        if cell_t is double:
             weight = block.weights[ids[i]]
+        else:
+            weight = block.counts[ids[i]]
         for j in range(width):
             bin = row[features[j]]
             for k in range(n_outputs):
@@ -427,10 +470,10 @@ cdef void fill_column(
 
     for i in range(n):
         id = ids[i]
-        if cell_t is uint32_t:
-            cells[column[id] * n_cells + block.labels[id]] += block.counts[id]
-        else:
+        if cell_t is double:
             cells[column[id] * n_cells + block.labels[id]] += block.weights[id]
+        else:
+            cells[column[id] * n_cells + block.labels[id]] += block.counts[id]
 
 
 cdef void fill_group(
@@ -500,6 +543,55 @@ cdef void fill_group(
             )
 
 
+cdef void drop_empty(
+    const cell_t* cells, Py_ssize_t n_cells, uint64_t* bins
+) noexcept nogil:
+    """Take the empty bins out of a bitmap."""
+    cdef int word, bin
+    cdef Py_ssize_t k
+    cdef uint64_t bits
+    cdef cell_t total
+
+    for word in range(4):
+        bits = bins[word]
+        while bits:
+            bin = 64 * word + lowest_bit(bits)
+            bits &= bits - 1
+            total = 0
+            for k in range(n_cells):
+                total += cells[bin * n_cells + k]
+            if total == 0:
+                bins[word] &= ~((<uint64_t> 1) << (bin - 64 * word))
+
+
+cdef void divide_rows(
+    const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature, Cut* cut,
+    sum_t* left,
+) noexcept nogil:
+    """Sum the class weights of the rows that go left at a cut."""
+    cdef const uint8_t* bins = block.rows + feature
+    cdef Py_ssize_t i, stride = block.stride, n_left = 0
+    cdef uint8_t bin, last = cut.last, previous = 0, next = MISSING_BIN
+    cdef bint goes_left
+
+    if block.columns != NULL:
+        bins = block.columns + feature * block.n_rows
+        stride = 1
+    for i in range(n):
+        bin = bins[<Py_ssize_t> ids[i] * stride]
+        goes_left = bin <= last
+        n_left += goes_left
+        previous = max(previous, bin if goes_left else <uint8_t> 0)
+        next = min(next, <uint8_t> MISSING_BIN if goes_left else bin)
+        if sum_t is double:
+            left[block.labels[ids[i]]] += block.weights[ids[i]] if goes_left else 0.0
+        else:
+            left[block.labels[ids[i]]] += block.counts[ids[i]] if goes_left else 0
+    cut.previous = previous
+    cut.next = next
+    cut.n_left = n_left
+
+
 # -- scanning -------------------------------------------------------------------------
 
 cdef struct Scan:
@@ -508,10 +600,8 @@ cdef struct Scan:
     Py_ssize_t n_cells
     Py_ssize_t n_outputs
     bint entropy
-    double* totals              # of the node, padded to n_cells
+    const double* totals        # of the node
     double weight               # of the node
-    double* running             # left of the threshold
-    double* missing             # totals of the rows with missing values
     const Limits* limits
     int8_t constraint
     const uint64_t* allowed     # bins after which may be split (NULL: all)
@@ -525,7 +615,7 @@ cdef struct Scan:
 cdef inline_void scan_side(
     const int width,
     cell_t* cells,
-    double* left,
+    sum_t* sums,
     Scan* scan,
     bint missing_left,
     bint has_missing,
@@ -538,21 +628,24 @@ cdef inline_void scan_side(
     tried when the next occupied bin is met: only then is there something on both sides.
     """
     cdef Py_ssize_t k, n_cells = width if width else scan.n_cells
-    cdef double weight, right, right_weight, score, best_score = best.score
-    cdef double left_weight = 0.0, left_sum, right_sum
-    cdef double inverse_outputs = 1.0 / scan.n_outputs
+    cdef sum_t* left = sums
+    cdef const sum_t* totals = sums + n_cells
+    cdef const sum_t* missing = sums + 2 * n_cells
+    cdef sum_t weight, right, left_sum, right_sum
+    cdef double right_weight, score, best_score = best.score, left_weight = 0.0
+    cdef double left_score, right_score
     cdef int word, bin, previous = -1
     cdef uint64_t bits
     cdef Py_ssize_t n_left = 0
     cdef cell_t* cell
 
     for k in range(n_cells):
-        left[k] = 0.0
+        left[k] = 0
     if missing_left:
         for k in range(n_cells):
-            left[k] = scan.missing[k]
+            left[k] = missing[k]
             left_weight += left[k]
-        left_weight *= inverse_outputs
+        left_weight /= scan.n_outputs
         if scan.sizes != NULL:
             n_left = scan.sizes[MISSING_BIN]
 
@@ -568,11 +661,11 @@ cdef inline_void scan_side(
             bin = 64 * word + lowest_bit(bits) if word < 4 else MISSING_BIN
             bits &= bits - 1
             cell = cells + bin * n_cells
-            weight = 0.0
+            weight = 0
             if word < 4:
                 for k in range(n_cells):
-                    weight += cell[k]
-                if weight == 0.0:
+                    weight += <sum_t> cell[k]
+                if weight == 0:
                     continue
             if previous >= 0:
                 scan.varies = True
@@ -581,18 +674,20 @@ cdef inline_void scan_side(
                     or (scan.allowed[previous >> 6] >> (previous & 63)) & 1
                 ):
                     right_weight = scan.weight - left_weight
-                    left_sum = 0.0
-                    right_sum = 0.0
                     if scan.entropy:
+                        left_score = 0.0
+                        right_score = 0.0
                         for k in range(n_cells):
-                            left_sum += xlogx(left[k])
-                            right_sum += xlogx(scan.totals[k] - left[k])
-                        score = left_sum + right_sum - scan.n_outputs * (
+                            left_score += xlogx(left[k])
+                            right_score += xlogx(totals[k] - left[k])
+                        score = left_score + right_score - scan.n_outputs * (
                             xlogx(left_weight) + xlogx(right_weight)
                         )
                     else:
+                        left_sum = 0
+                        right_sum = 0
                         for k in range(n_cells):
-                            right = scan.totals[k] - left[k]
+                            right = totals[k] - left[k]
                             left_sum += left[k] * left[k]
                             right_sum += right * right
                         score = left_sum / left_weight + right_sum / right_weight
@@ -602,7 +697,7 @@ cdef inline_void scan_side(
                         and is_allowed(
                             scan.limits, scan.constraint, left_weight, right_weight,
                             n_left, left[0] / left_weight,
-                            (scan.totals[0] - left[0]) / right_weight,
+                            (totals[0] - left[0]) / right_weight,
                         )
                     ):
                         best_score = score
@@ -616,9 +711,12 @@ cdef inline_void scan_side(
                             best.left[k] = left[k]
             if word == 4:
                 break
-            left_weight += weight * inverse_outputs
+            if cell_t is uint16_t:
+                left_weight += weight
+            else:
+                left_weight += weight / scan.n_outputs
             for k in range(n_cells):
-                left[k] += cell[k]
+                left[k] += <sum_t> cell[k]
             if scan.sizes != NULL:
                 n_left += scan.sizes[bin]
             if clear:
@@ -628,62 +726,81 @@ cdef inline_void scan_side(
 
 
 cdef inline_void scan_both(
-    const int width, cell_t* cells, double* left, Scan* scan, Split* best
+    const int width, cell_t* cells, sum_t* sums, Scan* scan, Split* best
 ) noexcept nogil:
     """Try every threshold, with the missing values, if any, on either side."""
     cdef Py_ssize_t k, n_cells = width if width else scan.n_cells
     cdef cell_t* missing = cells + MISSING_BIN * n_cells
-    cdef double weight = 0.0
+    cdef sum_t weight = 0
 
+    for k in range(n_cells):
+        sums[n_cells + k] = 0
+    for k in range(scan.n_channels):
+        sums[n_cells + k] = <sum_t> scan.totals[k]
     if (scan.bins[3] >> 63) & 1:
         for k in range(n_cells):
-            scan.missing[k] = missing[k]
-            weight += missing[k]
-    if weight == 0.0:
-        scan_side(width, cells, left, scan, False, False, scan.clear, best)
+            sums[2 * n_cells + k] = <sum_t> missing[k]
+            weight += <sum_t> missing[k]
+    if weight == 0:
+        scan_side(width, cells, sums, scan, False, False, scan.clear, best)
         return
-    scan_side(width, cells, left, scan, False, True, False, best)
-    scan_side(width, cells, left, scan, True, True, scan.clear, best)
+    scan_side(width, cells, sums, scan, False, True, False, best)
+    scan_side(width, cells, sums, scan, True, True, scan.clear, best)
     if scan.clear:
         for k in range(n_cells):
             missing[k] = 0
 
 
-cdef simd_void scan_2(cell_t* cells, Scan* scan, Split* best) noexcept nogil:
-    cdef double left[2]
-    scan_both(2, cells, left, scan, best)
+cdef simd_void scan_2(
+    cell_t* cells, sum_t* room, Scan* scan, Split* best
+) noexcept nogil:
+    cdef sum_t sums[6]
+    scan_both(2, cells, sums, scan, best)
 
 
-cdef simd_void scan_4(cell_t* cells, Scan* scan, Split* best) noexcept nogil:
-    cdef double left[4]
-    scan_both(4, cells, left, scan, best)
+cdef simd_void scan_4(
+    cell_t* cells, sum_t* room, Scan* scan, Split* best
+) noexcept nogil:
+    cdef sum_t sums[12]
+    scan_both(4, cells, sums, scan, best)
 
 
-cdef simd_void scan_8(cell_t* cells, Scan* scan, Split* best) noexcept nogil:
-    cdef double left[8]
-    scan_both(8, cells, left, scan, best)
+cdef simd_void scan_8(
+    cell_t* cells, sum_t* room, Scan* scan, Split* best
+) noexcept nogil:
+    cdef sum_t sums[24]
+    scan_both(8, cells, sums, scan, best)
 
 
-cdef simd_void scan_16(cell_t* cells, Scan* scan, Split* best) noexcept nogil:
-    cdef double left[16]
-    scan_both(16, cells, left, scan, best)
+cdef simd_void scan_16(
+    cell_t* cells, sum_t* room, Scan* scan, Split* best
+) noexcept nogil:
+    cdef sum_t sums[48]
+    scan_both(16, cells, sums, scan, best)
 
 
-cdef simd_void scan_any(cell_t* cells, Scan* scan, Split* best) noexcept nogil:
-    scan_both(0, cells, scan.running, scan, best)
+cdef simd_void scan_any(
+    cell_t* cells, sum_t* sums, Scan* scan, Split* best
+) noexcept nogil:
+    scan_both(0, cells, sums, scan, best)
 
 
-cdef void scan_cells(cell_t* cells, Scan* scan, Split* best) noexcept nogil:
-    """Scan with the number of cells known to the compiler where it is small."""
+cdef void scan_cells(
+    cell_t* cells, sum_t* room, Scan* scan, Split* best
+) noexcept nogil:
+    """Scan with the number of cells known to the compiler where it is small.
+
+    Otherwise `room` is for three times that number of sums.
+    """
     if scan.n_cells == 2:
-        scan_2(cells, scan, best)
+        scan_2(cells, room, scan, best)
     elif scan.n_cells == 4:
-        scan_4(cells, scan, best)
+        scan_4(cells, room, scan, best)
     elif scan.n_cells == 8:
-        scan_8(cells, scan, best)
+        scan_8(cells, room, scan, best)
     elif scan.n_cells == 16:
-        scan_16(cells, scan, best)
+        scan_16(cells, room, scan, best)
     else:
-        scan_any(cells, scan, best)
+        scan_any(cells, room, scan, best)
     if scan.sizes != NULL and scan.clear:
         memset(<void*> scan.sizes, 0, N_SLOTS * sizeof(uint32_t))

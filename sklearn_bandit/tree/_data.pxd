@@ -8,6 +8,9 @@ cdef enum:
     MAX_GROUP = 8       # features whose histograms are filled in one pass over the rows
     N_LEVELS = 3        # blocks of copied rows: for subtrees, with ranks, for samples
     SAMPLE_LEVEL = 2
+    # Kinds of histogram, to be combined:
+    SPARSE = 1          # for few rows: the bins touched are noted, no others scanned
+    SMALL = 2           # the node's weight is small: short integers hold it
 
 
 cdef struct Block:
@@ -34,6 +37,14 @@ cdef struct Split:
     bint has_missing            # whether the node has any in this feature
     double score                # the larger the better; see Target.score
     double* left                # totals of the left child: room for n_channels
+
+
+cdef struct Cut:
+    # Rows divided at a threshold that was drawn beforehand.
+    uint8_t last                # the largest bin that goes left
+    uint8_t previous            # out: the largest bin on the left that holds rows
+    uint8_t next                # out: the smallest on the right
+    Py_ssize_t n_left           # out: rows on the left
 
 
 cdef struct Limits:

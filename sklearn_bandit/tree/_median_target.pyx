@@ -172,7 +172,7 @@ cdef class MedianTarget(Target):
 
     cdef void fill(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
-        const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, bint sparse,
+        const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, int kind,
     ) noexcept nogil:
         """Remember the rows, in the order of y; each scan orders them by a feature."""
         cdef Py_ssize_t i
@@ -187,7 +187,7 @@ cdef class MedianTarget(Target):
             self.rank[self.pairs[i].place] = <uint32_t> i
 
     cdef bint scan(
-        self, Py_ssize_t slot, int32_t feature, bint sparse, int32_t n_bins,
+        self, Py_ssize_t slot, int32_t feature, int kind, int32_t n_bins,
         const double* totals, const Limits* limits, int8_t constraint,
         const uint64_t* allowed, bint clear, Split* best,
     ) noexcept nogil:
@@ -243,7 +243,7 @@ cdef class MedianTarget(Target):
         return varies
 
     cdef void find_occupied(
-        self, Py_ssize_t slot, bint sparse, int32_t n_bins, uint64_t* out
+        self, Py_ssize_t slot, int kind, int32_t n_bins, uint64_t* out
     ) noexcept nogil:
         cdef const uint8_t* bins = self.block.rows + self.slot_features[slot]
         cdef uint8_t bin

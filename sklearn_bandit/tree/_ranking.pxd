@@ -15,7 +15,8 @@ cdef class Ranker:
     cdef Py_ssize_t stride
     cdef const uint8_t[::1] refinable       # features with several values in a bin
     cdef uint8_t[:, ::1] rows               # the ranks
-    cdef double[:, ::1] values              # value of each rank of each feature
+    cdef double[:, ::1] low                 # values of the ranks, or bins, of each
+    cdef double[:, ::1] high                # feature
     cdef uint32_t[::1] samples              # scratch
     cdef float[::1] raw
     cdef uint8_t[::1] order
@@ -24,6 +25,4 @@ cdef class Ranker:
         self, const Block* source, const uint32_t* ids, const uint32_t* origin,
         Py_ssize_t n, const int32_t* features, Py_ssize_t n_features, Block* out,
     ) noexcept nogil
-    cdef void rank_feature(
-        self, const Block* source, const uint32_t* ids, Py_ssize_t n, int32_t feature
-    ) noexcept nogil
+    cdef void rank_feature(self, Py_ssize_t n, int32_t feature) noexcept nogil

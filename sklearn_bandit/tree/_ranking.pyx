@@ -3,12 +3,12 @@
 Deep in a tree all rows of a node may share a bin of the whole data set and differ only
 in the raw values. Once a node has at most 255 rows, the ranks of their raw values fit
 where the bins were: from there on splits are found between values, exactly as by
-sorting.
+sorting. Features whose bins hold one value each keep these.
 """
 
 import numpy as np
 
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from ._data cimport MISSING_BIN
 from ._matrix cimport MatrixView, gather_column
@@ -25,14 +25,14 @@ cdef class Ranker:
 
     def __init__(self, packed):
         cdef MatrixView view = packed.raw
-        n_features = packed.n_features
 
         self.view = view
         self.matrix = &view.matrix
         self.stride = packed.rows.shape[1]
         self.refinable = refinable_features(packed)
-        self.rows = np.zeros((MAX_RANKED, self.stride), dtype=np.uint8)
-        self.values = np.empty((n_features, MAX_RANKED))
+        self.rows = np.empty((MAX_RANKED, self.stride), dtype=np.uint8)
+        self.low = packed.bin_low.copy()
+        self.high = packed.bin_high.copy()
         self.samples = np.empty(MAX_RANKED, dtype=np.uint32)
         self.raw = np.empty(MAX_RANKED, dtype=np.float32)
         self.order = np.empty(MAX_RANKED, dtype=np.uint8)
@@ -50,7 +50,7 @@ cdef class Ranker:
         origin
             Numbers of the copied rows among all samples.
         features, n_features
-            The features that may vary among these rows; the others become constant.
+            The features that may vary among these rows.
         out
             The block; its targets are the caller's to fill in.
         """
@@ -58,63 +58,62 @@ cdef class Ranker:
 
         for i in range(n):
             self.samples[i] = origin[ids[i]]
-        memset(&self.rows[0, 0], 0, n * self.stride)
+            memcpy(&self.rows[i, 0], source.rows + ids[i] * self.stride, self.stride)
         for i in range(n_features):
-            self.rank_feature(source, ids, n, features[i])
+            if self.refinable[features[i]]:
+                self.rank_feature(n, features[i])
         out.rows = &self.rows[0, 0]
         out.stride = self.stride
         out.columns = NULL
         out.n_rows = n
-        out.low = &self.values[0, 0]
-        out.high = &self.values[0, 0]
-        out.n_values = MAX_RANKED
+        out.low = &self.low[0, 0]
+        out.high = &self.high[0, 0]
+        out.n_values = self.low.shape[1]
 
-    cdef void rank_feature(
-        self, const Block* source, const uint32_t* ids, Py_ssize_t n, int32_t feature
-    ) noexcept nogil:
+    cdef void rank_feature(self, Py_ssize_t n, int32_t feature) noexcept nogil:
         """Rank the rows by one feature: by bins, then by values within a bin."""
-        cdef const uint8_t* bins = source.rows + feature
-        cdef const double* low = source.low + feature * source.n_values
         cdef uint8_t* ranks = &self.rows[0, feature]
-        cdef double* values = &self.values[feature, 0]
+        cdef double* low = &self.low[feature, 0]
+        cdef double* high = &self.high[feature, 0]
         cdef float* raw = &self.raw[0]
         cdef uint8_t* order = &self.order[0]
-        cdef uint32_t starts[257]
+        cdef uint8_t bins[MAX_RANKED]
+        cdef uint8_t starts[257]
         cdef Py_ssize_t i, place, n_present
+        cdef float value, previous = 0.0
         cdef int rank = -1
-        cdef uint8_t row
+        cdef uint8_t row, bin
 
-        if self.refinable[feature]:
-            gather_column(self.matrix, feature, &self.samples[0], n, raw)
-        else:
-            for i in range(n):
-                raw[i] = <float> low[bins[ids[i] * source.stride]]
+        gather_column(self.matrix, feature, &self.samples[0], n, raw)
         memset(starts, 0, sizeof(starts))
         for i in range(n):
-            starts[bins[ids[i] * source.stride] + 1] += 1
+            bins[i] = ranks[i * self.stride]
+            starts[bins[i] + 1] += 1
         n_present = n - starts[MISSING_BIN + 1]
         for i in range(1, 256):
             starts[i] += starts[i - 1]
         for i in range(n):
-            row = bins[ids[i] * source.stride]
-            order[starts[row]] = <uint8_t> i
-            starts[row] += 1
+            bin = bins[i]
+            order[starts[bin]] = <uint8_t> i
+            starts[bin] += 1
         # In order of bins already: only rows that share a bin are still moved.
         for i in range(1, n_present):
             row = order[i]
+            value = raw[row]
             place = i
-            while place > 0 and raw[order[place - 1]] > raw[row]:
+            while place > 0 and raw[order[place - 1]] > value:
                 order[place] = order[place - 1]
                 place -= 1
             order[place] = row
         for i in range(n_present):
             row = order[i]
-            if i == 0 or raw[row] != raw[order[i - 1]]:
+            value = raw[row]
+            if i == 0 or value != previous:
                 rank += 1
-                values[rank] = raw[row]
+                low[rank] = value
+                high[rank] = value
+                previous = value
             ranks[row * self.stride] = <uint8_t> rank
-        for i in range(n_present, n):
-            ranks[order[i] * self.stride] = MISSING_BIN
 
 
 def refinable_features(packed):

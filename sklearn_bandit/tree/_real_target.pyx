@@ -10,7 +10,9 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from ._data cimport MISSING_BIN, N_LEVELS, N_SLOTS, Block, Limits, Split
+from ._data cimport (
+    MISSING_BIN, N_LEVELS, N_SLOTS, SPARSE, Block, Cut, Limits, Split,
+)
 from ._inline cimport inline_void, lowest_bit
 from ._target cimport Target, first_bins, is_allowed
 
@@ -53,6 +55,7 @@ cdef class RealTarget(Target):
         self.n_values = self.n_outputs
         self.has_losses = True
         self.keeps_left = False
+        self.divides = not poisson
 
     def __dealloc__(self):
         free(self.cells)
@@ -172,10 +175,10 @@ cdef class RealTarget(Target):
 
     cdef void fill(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
-        const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, bint sparse,
+        const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, int kind,
     ) noexcept nogil:
         cdef double* cells = self.cells + slot * N_SLOTS * self.n_cells
-        cdef uint64_t* occupied = self.occupied + 4 * slot if sparse else NULL
+        cdef uint64_t* occupied = self.occupied + 4 * slot if kind & SPARSE else NULL
         cdef Py_ssize_t j
 
         if self.n_cells == 2:
@@ -184,147 +187,57 @@ cdef class RealTarget(Target):
             for j in range(n_features):
                 fill_outputs(
                     cells + j * N_SLOTS * self.n_cells,
-                    occupied + 4 * j if sparse else NULL,
+                    occupied + 4 * j if occupied != NULL else NULL,
                     self.n_cells, block, ids, n, features[j],
                 )
         if self.sizes != NULL:
             self.count_rows(block, ids, n, features, n_features, slot)
 
     cdef bint scan(
-        self, Py_ssize_t slot, int32_t feature, bint sparse, int32_t n_bins,
+        self, Py_ssize_t slot, int32_t feature, int kind, int32_t n_bins,
         const double* totals, const Limits* limits, int8_t constraint,
         const uint64_t* allowed, bint clear, Split* best,
     ) noexcept nogil:
         cdef double* cells = self.cells + slot * N_SLOTS * self.n_cells
         cdef double* missing = cells + MISSING_BIN * self.n_cells
-        cdef uint32_t* sizes = NULL
-        cdef uint64_t bins[4]
-        cdef bint varies = False
+        cdef Scan scan
         cdef int word
 
-        if self.sizes != NULL:
-            sizes = self.sizes + slot * N_SLOTS
-        if sparse:
+        scan.n_cells = self.n_cells
+        scan.poisson = self.poisson
+        scan.totals = totals
+        scan.left = self.running
+        scan.limits = limits
+        scan.constraint = constraint
+        scan.allowed = allowed
+        scan.sizes = NULL if self.sizes == NULL else self.sizes + slot * N_SLOTS
+        scan.feature = feature
+        scan.varies = False
+        if kind & SPARSE:
             for word in range(4):
-                bins[word] = self.occupied[4 * slot + word]
+                scan.bins[word] = self.occupied[4 * slot + word]
                 if clear:
                     self.occupied[4 * slot + word] = 0
         else:
-            first_bins(n_bins, bins)
+            first_bins(n_bins, scan.bins)
         if missing[0] == 0.0:
-            self.scan_side(
-                cells, bins, sizes, totals, limits, constraint, allowed, False, False,
-                clear, feature, &varies, best,
-            )
+            scan_cells(cells, &scan, False, False, clear, best)
         else:
-            self.scan_side(
-                cells, bins, sizes, totals, limits, constraint, allowed, False, True,
-                False, feature, &varies, best,
-            )
-            self.scan_side(
-                cells, bins, sizes, totals, limits, constraint, allowed, True, True,
-                clear, feature, &varies, best,
-            )
+            scan_cells(cells, &scan, False, True, False, best)
+            scan_cells(cells, &scan, True, True, clear, best)
             if clear:
                 memset(missing, 0, self.n_cells * sizeof(double))
-        if clear and sizes != NULL:
-            memset(sizes, 0, N_SLOTS * sizeof(uint32_t))
-        return varies
-
-    cdef void scan_side(
-        self, double* cells, const uint64_t* bins, const uint32_t* sizes,
-        const double* totals, const Limits* limits, int8_t constraint,
-        const uint64_t* allowed, bint missing_left, bint has_missing, bint clear,
-        int32_t feature, bint* varies, Split* best,
-    ) noexcept nogil:
-        """Try every threshold with the missing values on one side."""
-        cdef Py_ssize_t k, n_cells = self.n_cells, n_left = 0
-        cdef double* left = self.running
-        cdef double* cell
-        cdef double score, right, right_weight
-        cdef uint64_t bits
-        cdef int word, bin, previous = -1
-
-        memset(left, 0, n_cells * sizeof(double))
-        if missing_left:
-            memcpy(left, cells + MISSING_BIN * n_cells, n_cells * sizeof(double))
-            if sizes != NULL:
-                n_left = sizes[MISSING_BIN]
-        for word in range(5):
-            if word < 4:
-                bits = bins[word]
-                if word == 3:
-                    bits &= ~((<uint64_t> 1) << 63)
-            else:
-                # Last of all, missing values alone on the right.
-                bits = 1 if has_missing and not missing_left and previous >= 0 else 0
-            while bits:
-                bin = 64 * word + lowest_bit(bits) if word < 4 else MISSING_BIN
-                bits &= bits - 1
-                cell = cells + bin * n_cells
-                if cell[0] == 0.0:
-                    continue
-                if previous >= 0:
-                    varies[0] = True
-                    right_weight = totals[0] - left[0]
-                    score = 0.0
-                    if self.poisson:
-                        score = self.poisson_score(left, totals)
-                    else:
-                        for k in range(1, n_cells):
-                            right = totals[k] - left[k]
-                            score += left[k] * left[k] / left[0]
-                            score += right * right / right_weight
-                    if (
-                        score - TIE * fabs(score) > best.score
-                        and right_weight > 0.0
-                        and (
-                            allowed == NULL
-                            or (allowed[previous >> 6] >> (previous & 63)) & 1
-                        )
-                        and is_allowed(
-                            limits, constraint, left[0], right_weight, n_left,
-                            left[1] / left[0], (totals[1] - left[1]) / right_weight,
-                        )
-                    ):
-                        best.score = score
-                        best.feature = feature
-                        best.bin = previous
-                        best.next_bin = bin
-                        best.missing_left = missing_left
-                        best.has_missing = has_missing
-                        memcpy(best.left, left, n_cells * sizeof(double))
-                if word == 4:
-                    break
-                for k in range(n_cells):
-                    left[k] += cell[k]
-                    if clear:
-                        cell[k] = 0.0
-                if sizes != NULL:
-                    n_left += sizes[bin]
-                previous = bin
-
-    cdef double poisson_score(
-        self, const double* left, const double* totals
-    ) noexcept nogil:
-        """Score of a split; a child whose y are all zero has no valid mean."""
-        cdef double right, score = 0.0
-        cdef Py_ssize_t k
-
-        for k in range(1, self.n_cells):
-            right = totals[k] - left[k]
-            if left[k] <= 0.0 or right <= 1e-12 * totals[k]:
-                return -INFINITY
-            score += ylogy(left[k], left[0]) + ylogy(right, totals[0] - left[0])
-        return score
+        if clear and self.sizes != NULL:
+            memset(self.sizes + slot * N_SLOTS, 0, N_SLOTS * sizeof(uint32_t))
+        return scan.varies
 
     cdef void find_occupied(
-        self, Py_ssize_t slot, bint sparse, int32_t n_bins, uint64_t* out
+        self, Py_ssize_t slot, int kind, int32_t n_bins, uint64_t* out
     ) noexcept nogil:
         cdef int word, bin
         cdef uint64_t bits
 
-        if sparse:
+        if kind & SPARSE:
             memcpy(out, self.occupied + 4 * slot, 4 * sizeof(uint64_t))
             return
         first_bins(n_bins, out)
@@ -342,6 +255,24 @@ cdef class RealTarget(Target):
             self.cells + slot * N_SLOTS * self.n_cells, 0,
             N_SLOTS * self.n_cells * sizeof(double),
         )
+
+    # -- random thresholds ----
+
+    cdef double divide(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
+        const double* totals, Cut* cut, double* left,
+    ) noexcept nogil:
+        cdef double right, score = 0.0
+        cdef Py_ssize_t k
+
+        memset(left, 0, self.n_cells * sizeof(double))
+        divide_rows(block, ids, n, feature, cut, self.n_cells, left)
+        for k in range(1, self.n_cells):
+            right = totals[k] - left[k]
+            score += left[k] * left[k] / left[0]
+            score += right * right / (totals[0] - left[0])
+        # A later feature with the same score does not replace an earlier one.
+        return score - TIE * fabs(score)
 
     # -- the bandit's rewards ----
 
@@ -382,6 +313,9 @@ cdef class RealTarget(Target):
 cdef inline double ylogy(double total, double weight) noexcept nogil:
     """``S log(S / W)``, the part of the Poisson deviance that depends on the split."""
     return total * log(total / weight) if total > 0.0 else 0.0
+
+
+# -- filling --------------------------------------------------------------------------
 
 
 cdef inline_void fill_rows(
@@ -480,3 +414,172 @@ cdef void fill_outputs(
             cells[bin * n_cells + k] += block.moments[<Py_ssize_t> ids[i] * n_cells + k]
         if occupied != NULL:
             occupied[bin >> 6] |= (<uint64_t> 1) << (bin & 63)
+
+
+cdef void divide_rows(
+    const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature, Cut* cut,
+    Py_ssize_t n_cells, double* left,
+) noexcept nogil:
+    """Sum the moments of the rows that go left at a cut."""
+    cdef const uint8_t* bins = block.rows + feature
+    cdef const double* moment
+    cdef Py_ssize_t i, k, stride = block.stride, n_left = 0
+    cdef uint8_t bin, last = cut.last, previous = 0, next = MISSING_BIN
+    cdef double weight = 0.0, total = 0.0
+    cdef bint goes_left
+
+    if block.columns != NULL:
+        bins = block.columns + feature * block.n_rows
+        stride = 1
+    for i in range(n):
+        bin = bins[<Py_ssize_t> ids[i] * stride]
+        goes_left = bin <= last
+        n_left += goes_left
+        previous = max(previous, bin if goes_left else <uint8_t> 0)
+        next = min(next, <uint8_t> MISSING_BIN if goes_left else bin)
+        moment = block.moments + <Py_ssize_t> ids[i] * n_cells
+        weight += moment[0] if goes_left else 0.0
+        total += moment[1] if goes_left else 0.0
+        for k in range(2, n_cells):
+            left[k] += moment[k] if goes_left else 0.0
+    left[0] = weight
+    left[1] = total
+    cut.previous = previous
+    cut.next = next
+    cut.n_left = n_left
+
+
+# -- scanning -------------------------------------------------------------------------
+
+cdef struct Scan:
+    # One search along a histogram.
+    Py_ssize_t n_cells
+    bint poisson
+    const double* totals        # of the node
+    double* left                # totals left of the threshold
+    const Limits* limits
+    int8_t constraint
+    const uint64_t* allowed     # bins after which may be split (NULL: all)
+    const uint32_t* sizes       # rows in each bin (NULL: not wanted)
+    uint64_t bins[4]            # bins to look at
+    int32_t feature
+    bint varies                 # out: whether two bins are occupied
+
+
+cdef inline double poisson_score(
+    Py_ssize_t n_cells, const double* left, const double* totals
+) noexcept nogil:
+    """Score of a split; a child whose y are all zero has no valid mean."""
+    cdef double right, score = 0.0
+    cdef Py_ssize_t k
+
+    for k in range(1, n_cells):
+        right = totals[k] - left[k]
+        if left[k] <= 0.0 or right <= 1e-12 * totals[k]:
+            return -INFINITY
+        score += ylogy(left[k], left[0]) + ylogy(right, totals[0] - left[0])
+    return score
+
+
+cdef inline_void scan_side(
+    const bint simple,
+    double* cells,
+    double* left,
+    Scan* scan,
+    bint missing_left,
+    bint has_missing,
+    bint clear,
+    Split* best,
+) noexcept nogil:
+    """Try every threshold with the missing values on one side.
+
+    `simple` says that there is one output and the criterion is the squared error.
+    """
+    cdef Py_ssize_t k, n_left = 0, n_cells = 2 if simple else scan.n_cells
+    cdef const double* totals = scan.totals
+    cdef double* cell
+    cdef double score, right, right_weight, best_score = best.score
+    cdef uint64_t bits
+    cdef int word, bin, previous = -1
+
+    for k in range(n_cells):
+        left[k] = cells[MISSING_BIN * n_cells + k] if missing_left else 0.0
+    if missing_left and scan.sizes != NULL:
+        n_left = scan.sizes[MISSING_BIN]
+    for word in range(5):
+        if word < 4:
+            bits = scan.bins[word]
+            if word == 3:
+                bits &= ~((<uint64_t> 1) << 63)
+        else:
+            # Last of all, missing values alone on the right.
+            bits = 1 if has_missing and not missing_left and previous >= 0 else 0
+        while bits:
+            bin = 64 * word + lowest_bit(bits) if word < 4 else MISSING_BIN
+            bits &= bits - 1
+            cell = cells + bin * n_cells
+            if cell[0] == 0.0:
+                continue
+            if previous >= 0:
+                scan.varies = True
+                right_weight = totals[0] - left[0]
+                if simple:
+                    right = totals[1] - left[1]
+                    score = (
+                        left[1] * left[1] * right_weight + right * right * left[0]
+                    ) / (left[0] * right_weight)
+                elif scan.poisson:
+                    score = poisson_score(n_cells, left, totals)
+                else:
+                    score = 0.0
+                    for k in range(1, n_cells):
+                        right = totals[k] - left[k]
+                        score += left[k] * left[k] / left[0]
+                        score += right * right / right_weight
+                if (
+                    score - TIE * fabs(score) > best_score
+                    and right_weight > 0.0
+                    and (
+                        scan.allowed == NULL
+                        or (scan.allowed[previous >> 6] >> (previous & 63)) & 1
+                    )
+                    and is_allowed(
+                        scan.limits, scan.constraint, left[0], right_weight, n_left,
+                        left[1] / left[0], (totals[1] - left[1]) / right_weight,
+                    )
+                ):
+                    best_score = score
+                    best.score = score
+                    best.feature = scan.feature
+                    best.bin = previous
+                    best.next_bin = bin
+                    best.missing_left = missing_left
+                    best.has_missing = has_missing
+                    for k in range(n_cells):
+                        best.left[k] = left[k]
+            if word == 4:
+                break
+            for k in range(n_cells):
+                left[k] += cell[k]
+                if clear:
+                    cell[k] = 0.0
+            if scan.sizes != NULL:
+                n_left += scan.sizes[bin]
+            previous = bin
+
+
+cdef void scan_cells(
+    double* cells, Scan* scan, bint missing_left, bint has_missing, bint clear,
+    Split* best,
+) noexcept nogil:
+    """Scan with the simple case, which is nearly all cases, compiled on its own."""
+    cdef double left[2]
+
+    if scan.n_cells == 2 and not scan.poisson:
+        scan_side(
+            True, cells, left, scan, missing_left, has_missing, clear, best
+        )
+    else:
+        scan_side(
+            False, cells, scan.left, scan, missing_left, has_missing, clear, best
+        )

@@ -21,6 +21,9 @@ cdef class Splitter:
     cdef const int8_t[::1] constraints      # monotonic, per feature
     cdef int32_t[::1] features              # all features, known constants in front
     cdef uint64_t[::1] differences          # scratch: which bytes vary among rows
+    cdef uint8_t[::1] smallest              # scratch: range of the bins in a node
+    cdef uint8_t[::1] largest
+    cdef double[::1] left                   # scratch: totals of a left child
     cdef uint64_t random                    # state of the random numbers
     cdef readonly int64_t n_insertions
     cdef int64_t max_insertions
@@ -33,8 +36,23 @@ cdef class Splitter:
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil
+    cdef Outcome search_histograms(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil
+    cdef Outcome search_random(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil
+    cdef void find_range(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature
+    ) noexcept nogil
+    cdef uint8_t draw_cut(
+        self, const Block* block, int32_t feature, uint8_t smallest, uint8_t largest
+    ) noexcept nogil
+    cdef int choose_kind(self, Py_ssize_t n, const double* totals) noexcept nogil
     cdef bint scan(
-        self, const Block* block, Py_ssize_t slot, int32_t feature, bint sparse,
+        self, const Block* block, Py_ssize_t slot, int32_t feature, int kind,
         const double* totals, const Limits* limits, bint clear, Split* best,
     ) noexcept nogil
     cdef void draw_thresholds(

@@ -17,9 +17,10 @@ from libc.string cimport memcpy, memset
 
 from sklearn_bandit._simd cimport simd_void
 
-from ._data cimport MAX_GROUP, MISSING_BIN
+from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE, Cut
 from ._inline cimport lowest_bit
 from ._random cimport random_below, random_unit
+from ._target cimport is_allowed
 
 cdef enum:
     # Up to this many rows, only the bins that they touch are scanned and cleared: fewer
@@ -67,6 +68,9 @@ cdef class Splitter:
         self.random = seed
         self.features = np.arange(self.n_features, dtype=np.int32)
         self.differences = np.empty(self.n_features // 8 + 16, dtype=np.uint64)
+        self.smallest = np.empty(self.n_features + 64, dtype=np.uint8)
+        self.largest = np.empty(self.n_features + 64, dtype=np.uint8)
+        self.left = np.empty(target.n_channels)
         target.reserve(self.slots_needed(), count_rows)
 
     def slots_needed(self):
@@ -84,8 +88,17 @@ cdef class Splitter:
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil:
-        """Find the best split by histograms of all rows."""
-        cdef bint sparse = n <= SPARSE_ROWS
+        """Find the best split on all rows."""
+        if self.n_thresholds == 1 and self.target.divides and not limits.monotonic:
+            return self.search_random(block, ids, n, totals, limits, n_constant, best)
+        return self.search_histograms(block, ids, n, totals, limits, n_constant, best)
+
+    cdef Outcome search_histograms(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil:
+        """Find the best split by histograms."""
+        cdef int kind = self.choose_kind(n, totals)
         cdef Py_ssize_t j, n_group, n_varying = 0, place
         cdef int32_t group[MAX_GROUP]
 
@@ -101,17 +114,131 @@ cdef class Splitter:
                 return PENNILESS
             self.draw(place, n_group)
             memcpy(group, &self.features[place], n_group * sizeof(int32_t))
-            self.target.fill(block, ids, n, group, n_group, 0, sparse)
+            self.target.fill(block, ids, n, group, n_group, 0, kind)
             for j in range(n_group):
-                if self.scan(block, j, group[j], sparse, totals, limits, True, best):
+                if self.scan(block, j, group[j], kind, totals, limits, True, best):
                     n_varying += 1
                 else:
                     self.set_aside(place + j, n_constant)
             place += n_group
         return NOTHING if best.feature < 0 else FOUND
 
+    cdef Outcome search_random(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil:
+        """Find the best of one random threshold a feature: no histogram is needed.
+
+        Features with missing values in the node still have one, as these go either way.
+        """
+        cdef bint ranges_known = (
+            block.columns == NULL and block.stride <= WIDEST_COMPARISON
+        )
+        cdef int kind = self.choose_kind(n, totals)
+        cdef Py_ssize_t place, n_varying = 0
+        cdef int32_t feature
+        cdef double score, left_weight, weight = self.target.weight(totals)
+        cdef Cut cut
+
+        best.feature = -1
+        best.score = -INFINITY
+        if ranges_known:
+            find_ranges(
+                block.rows, block.stride, ids, n, &self.smallest[0], &self.largest[0]
+            )
+            for place in range(n_constant[0], self.n_features):
+                feature = self.features[place]
+                if self.smallest[feature] == self.largest[feature]:
+                    self.set_aside(place, n_constant)
+        place = n_constant[0]
+        while n_varying < self.max_features and place < self.n_features:
+            if not self.can_pay(n):
+                return PENNILESS
+            self.draw(place, 1)
+            feature = self.features[place]
+            if not ranges_known:
+                self.find_range(block, ids, n, feature)
+            if self.smallest[feature] == self.largest[feature]:
+                self.set_aside(place, n_constant)
+                place += 1
+                continue
+            n_varying += 1
+            place += 1
+            if self.largest[feature] == MISSING_BIN:
+                self.target.fill(block, ids, n, &feature, 1, 0, kind)
+                self.scan(block, 0, feature, kind, totals, limits, True, best)
+                continue
+            cut.last = self.draw_cut(
+                block, feature, self.smallest[feature], self.largest[feature]
+            )
+            score = self.target.divide(
+                block, ids, n, feature, totals, &cut, &self.left[0]
+            )
+            left_weight = self.target.weight(&self.left[0])
+            if score > best.score and is_allowed(
+                limits, 0, left_weight, weight - left_weight, cut.n_left, 0.0, 0.0
+            ):
+                best.feature = feature
+                best.score = score
+                best.bin = cut.previous
+                best.next_bin = cut.next
+                best.has_missing = False
+                best.missing_left = False
+                memcpy(
+                    best.left, &self.left[0],
+                    self.target.n_channels * sizeof(double),
+                )
+        return NOTHING if best.feature < 0 else FOUND
+
+    cdef void find_range(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature
+    ) noexcept nogil:
+        """Smallest and largest bin of one feature in a node."""
+        cdef const uint8_t* bins = block.rows + feature
+        cdef Py_ssize_t i, stride = block.stride
+        cdef uint8_t bin, smallest = MISSING_BIN, largest = 0
+
+        if block.columns != NULL:
+            bins = block.columns + feature * block.n_rows
+            stride = 1
+        for i in range(n):
+            bin = bins[<Py_ssize_t> ids[i] * stride]
+            smallest = min(smallest, bin)
+            largest = max(largest, bin)
+        self.smallest[feature] = smallest
+        self.largest[feature] = largest
+
+    cdef uint8_t draw_cut(
+        self, const Block* block, int32_t feature, uint8_t smallest, uint8_t largest
+    ) noexcept nogil:
+        """Draw a threshold between two bins; returns the last bin on its left.
+
+        It is uniform between the smallest and the largest value. One that falls inside
+        a bin moves to the nearer of its edges.
+        """
+        cdef const double* low = block.low + feature * block.n_values
+        cdef const double* high = block.high + feature * block.n_values
+        cdef double threshold = low[smallest] + random_unit(&self.random) * (
+            high[largest] - low[smallest]
+        )
+        cdef int first = smallest, last = largest - 1, middle
+
+        while first < last:
+            middle = (first + last + 1) // 2
+            if 0.5 * (low[middle] + high[middle]) <= threshold:
+                first = middle
+            else:
+                last = middle - 1
+        return <uint8_t> first
+
+    cdef int choose_kind(self, Py_ssize_t n, const double* totals) noexcept nogil:
+        """Kind of the histograms of a node."""
+        cdef int kind = SPARSE if n <= SPARSE_ROWS else 0
+
+        return kind | SMALL if self.target.is_small(totals) else kind
+
     cdef bint scan(
-        self, const Block* block, Py_ssize_t slot, int32_t feature, bint sparse,
+        self, const Block* block, Py_ssize_t slot, int32_t feature, int kind,
         const double* totals, const Limits* limits, bint clear, Split* best,
     ) noexcept nogil:
         """Scan one histogram, at all thresholds or at random ones."""
@@ -119,11 +246,11 @@ cdef class Splitter:
         cdef uint64_t* pointer = NULL
 
         if self.n_thresholds:
-            self.target.find_occupied(slot, sparse, self.n_bins[feature], allowed)
+            self.target.find_occupied(slot, kind, self.n_bins[feature], allowed)
             self.draw_thresholds(block, feature, allowed)
             pointer = allowed
         return self.target.scan(
-            slot, feature, sparse, self.n_bins[feature], totals, limits,
+            slot, feature, kind, self.n_bins[feature], totals, limits,
             self.constraints[feature], pointer, clear, best,
         )
 
@@ -220,6 +347,24 @@ cdef class Splitter:
             return False
         self.n_insertions += n_insertions
         return True
+
+
+cdef simd_void find_ranges(
+    const uint8_t* rows, Py_ssize_t stride, const uint32_t* ids, Py_ssize_t n,
+    uint8_t* smallest, uint8_t* largest,
+) noexcept nogil:
+    """Smallest and largest bin of every feature, in a block of copied rows."""
+    cdef const uint8_t* row = rows + ids[0] * stride
+    cdef Py_ssize_t i, j
+
+    for j in range(stride):
+        smallest[j] = row[j]
+        largest[j] = row[j]
+    for i in range(1, n):
+        row = rows + ids[i] * stride
+        for j in range(stride):
+            smallest[j] = row[j] if row[j] < smallest[j] else smallest[j]
+            largest[j] = row[j] if row[j] > largest[j] else largest[j]
 
 
 cdef simd_void compare_rows(

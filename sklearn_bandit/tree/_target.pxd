@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int8_t, int32_t, uint32_t, uint64_t
 
-from ._data cimport Block, Limits, Split
+from ._data cimport Block, Cut, Limits, Split
 
 
 cdef class Target:
@@ -11,6 +11,7 @@ cdef class Target:
     cdef readonly Py_ssize_t n_values       # numbers in the prediction of a node
     cdef readonly bint has_losses           # whether the bandit can compare splits
     cdef bint keeps_left                    # whether Split.left is its totals
+    cdef bint divides                       # whether it has `divide`
     cdef Py_ssize_t n_slots                 # histograms there is room for
     cdef uint64_t* occupied                 # four words a slot: bins to look at
     cdef uint32_t* sizes                    # rows in each cell (NULL: not wanted)
@@ -30,6 +31,7 @@ cdef class Target:
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, double* totals
     ) noexcept nogil
     cdef double weight(self, const double* totals) noexcept nogil
+    cdef bint is_small(self, const double* totals) noexcept nogil
     cdef double impurity(self, const double* totals) noexcept nogil
     cdef double score(self, const double* totals) noexcept nogil
     cdef double middle(self, const double* left, const double* right) noexcept nogil
@@ -40,17 +42,23 @@ cdef class Target:
     # -- histograms ----
     cdef void fill(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
-        const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, bint sparse,
+        const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, int kind,
     ) noexcept nogil
     cdef bint scan(
-        self, Py_ssize_t slot, int32_t feature, bint sparse, int32_t n_bins,
+        self, Py_ssize_t slot, int32_t feature, int kind, int32_t n_bins,
         const double* totals, const Limits* limits, int8_t constraint,
         const uint64_t* allowed, bint clear, Split* best,
     ) noexcept nogil
     cdef void find_occupied(
-        self, Py_ssize_t slot, bint sparse, int32_t n_bins, uint64_t* out
+        self, Py_ssize_t slot, int kind, int32_t n_bins, uint64_t* out
     ) noexcept nogil
     cdef void clear(self, Py_ssize_t slot) noexcept nogil
+
+    # -- random thresholds ----
+    cdef double divide(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
+        const double* totals, Cut* cut, double* left,
+    ) noexcept nogil
 
     # -- the bandit's rewards ----
     cdef void losses(

@@ -83,6 +83,10 @@ cdef class Target:
         """Weight of a node."""
         return 0.0
 
+    cdef bint is_small(self, const double* totals) noexcept nogil:
+        """Whether short integers hold all weights in a node."""
+        return False
+
     cdef double impurity(self, const double* totals) noexcept nogil:
         """Impurity of a node."""
         return 0.0
@@ -102,16 +106,16 @@ cdef class Target:
 
     cdef void fill(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
-        const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, bint sparse,
+        const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, int kind,
     ) noexcept nogil:
         """Add rows to the histograms of some features, in slots from `slot` on.
 
-        At most MAX_GROUP features. With `sparse` the bins touched are noted, so that a
-        scan looks at no others: for nodes with few rows.
+        At most MAX_GROUP features. `kind` is that of the histograms: SPARSE, SMALL,
+        both or 0; SMALL only if `is_small` allows it.
         """
 
     cdef bint scan(
-        self, Py_ssize_t slot, int32_t feature, bint sparse, int32_t n_bins,
+        self, Py_ssize_t slot, int32_t feature, int kind, int32_t n_bins,
         const double* totals, const Limits* limits, int8_t constraint,
         const uint64_t* allowed, bint clear, Split* best,
     ) noexcept nogil:
@@ -124,9 +128,20 @@ cdef class Target:
         return False
 
     cdef void find_occupied(
-        self, Py_ssize_t slot, bint sparse, int32_t n_bins, uint64_t* out
+        self, Py_ssize_t slot, int kind, int32_t n_bins, uint64_t* out
     ) noexcept nogil:
         """Bitmap of the bins of a histogram that hold rows."""
+
+    cdef double divide(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
+        const double* totals, Cut* cut, double* left,
+    ) noexcept nogil:
+        """Divide rows without missing values at a cut that leaves some on each side.
+
+        Returns the score of the split, and the totals on the left: those that the score
+        needs.
+        """
+        return 0.0
 
     cdef void losses(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, const Split* split,
