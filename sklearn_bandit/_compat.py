@@ -37,6 +37,11 @@ except ImportError:
         return method
 
 
+def callbacks_of(estimator):
+    """Return the callbacks that are registered on an estimator."""
+    return getattr(estimator, "_skl_callbacks", [])
+
+
 # -- cluster --------------------------------------------------------------------------
 from sklearn.metrics.pairwise import _VALID_METRICS as VALID_METRICS
 
@@ -53,6 +58,7 @@ __all__ = [
     "_check_sample_weight",
     "_fit_context",
     "_is_arraylike_not_scalar",
+    "callbacks_of",
     "check_is_fitted",
     "validate_data",
     "validate_params",

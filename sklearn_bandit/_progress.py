@@ -25,13 +25,18 @@ class ProgressMixin(CallbackSupportMixin):
     """Give an estimator ``set_callbacks`` and steps that can be watched."""
 
     @contextmanager
-    def _progress(self, n_steps=None):
-        """Open the fit as a task of at most `n_steps` steps (None: not known)."""
+    def _progress(self, n_steps=None, verbose=None):
+        """Open the fit as a task of at most `n_steps` steps (None: not known).
+
+        Steps are printed if `verbose` says so (None: the estimator's own `verbose`).
+        """
         context = None
         if HAS_CALLBACKS:
             context = self._init_callback_context(max_subtasks=n_steps)
             context.call_on_fit_task_begin(estimator=self)
-        progress = Progress(self, context, n_steps)
+        if verbose is None:
+            verbose = getattr(self, "verbose", 0)
+        progress = Progress(self, context, n_steps, verbose)
         yield progress
         if HAS_CALLBACKS:
             context.call_on_fit_task_end(estimator=self)
@@ -40,10 +45,11 @@ class ProgressMixin(CallbackSupportMixin):
 class Progress:
     """The steps of one fit."""
 
-    def __init__(self, estimator, context, n_steps):
+    def __init__(self, estimator, context, n_steps, verbose):
         self.estimator = estimator
         self.context = context
         self.n_steps = n_steps
+        self.verbose = verbose
         self.n_done = 0
         self.start = time.perf_counter()
 
@@ -58,7 +64,7 @@ class Progress:
         self.n_done += 1
         if task is not None:
             task.call_on_fit_task_end(estimator=self.estimator)
-        if getattr(self.estimator, "verbose", 0):
+        if self.verbose:
             of = "" if self.n_steps is None else f" of at most {self.n_steps}"
             seconds = time.perf_counter() - self.start
             owner = type(self.estimator).__name__

@@ -20,10 +20,13 @@ from sklearn_bandit._compat import (
     _fit_context,
     bootstrap_indices,
     bootstrap_size,
+    callbacks_of,
     check_is_fitted,
     class_weights,
     validate_data,
+    with_callbacks,
 )
+from sklearn_bandit._progress import ProgressMixin
 from sklearn_bandit.tree._growth import root_cost
 from sklearn_bandit.tree._problem import Problem, as_counts
 from sklearn_bandit.tree._validation import (
@@ -58,7 +61,7 @@ TREE_PARAMETERS = (
 )
 
 
-class BanditForest:
+class BanditForest(ProgressMixin):
     """What the forests share: fitting."""
 
     def __sklearn_tags__(self):
@@ -66,6 +69,7 @@ class BanditForest:
         tags.input_tags.sparse = True
         return tags
 
+    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Build a forest of trees from the training set (X, y).
@@ -131,7 +135,13 @@ class BanditForest:
                 self, X, self.max_bins, effective_n_jobs(self.n_jobs), 0
             )
             problem = Problem(
-                packed, codes, n_classes, self.criterion, features, self.n_features_in_
+                packed,
+                codes,
+                n_classes,
+                self.criterion,
+                features,
+                self.n_features_in_,
+                weights,
             )
             # The seeds that these trees would have without a warm start.
             random_state.randint(MAX_INT, size=len(old))
@@ -206,17 +216,39 @@ class BanditForest:
             "verbose": self.verbose,
             "n_trees": len(trees),
         }
-        if self.max_insertions is None:
-            return Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads")(
+        # The lines that `verbose` asks for are joblib's and `grow_one`'s.
+        with self._progress(len(trees), verbose=False) as progress:
+            if self.max_insertions is not None:
+                return self._grow_within_budget(
+                    trees, problem, self.max_insertions - spent, options, progress
+                )
+            # Trees are only waited for one by one if there is somebody to tell.
+            watched = {"return_as": "generator"} if callbacks_of(self) else {}
+            grown = Parallel(
+                n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads", **watched
+            )(
                 delayed(grow_one)(tree, problem, i, **options)
                 for i, tree in enumerate(trees)
             )
+            if not watched:
+                return grown
+            grown = iter(grown)
+            done = []
+            for _ in trees:
+                with progress.step("tree"):
+                    done.append(next(grown))
+            return done
+
+    @staticmethod
+    def _grow_within_budget(trees, problem, budget, options, progress):
+        """Grow one tree after the other as long as the next can be paid for."""
         grown = []
-        budget = self.max_insertions - spent
         for i, tree in enumerate(trees):
             if grown and budget < root_cost(tree, problem):
                 break
-            grown.append(grow_one(tree, problem, i, budget=max(budget, 0), **options))
+            with progress.step("tree"):
+                grow_one(tree, problem, i, budget=max(budget, 0), **options)
+            grown.append(tree)
             budget -= tree.n_insertions_
         return grown
 

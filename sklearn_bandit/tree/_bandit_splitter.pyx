@@ -105,7 +105,7 @@ count_rows
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
-        self.min_rows = max(min_rows, SAMPLE_SHARE * batch_size)
+        self.min_rows = min_rows
         self.sample_room = max(
             min(n_samples // SAMPLE_SHARE, LARGEST_SAMPLE, SAMPLE_BYTES // stride),
             batch_size,

@@ -14,7 +14,9 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from sklearn_bandit._simd cimport simd_void
+from sklearn_bandit._simd cimport (
+    add_8, simd_void, squared_distance_8, squares_8, sum_8,
+)
 
 from ._data cimport (
     MISSING_BIN, N_LEVELS, N_SLOTS, SMALL, SPARSE, Block, Cut, Limits, Split,
@@ -612,6 +614,61 @@ cdef struct Scan:
     bint varies                 # out: whether two bins are occupied
 
 
+cdef inline_void sum_cell(
+    const int width, Py_ssize_t n_cells, const cell_t* cell, sum_t* out
+) noexcept nogil:
+    """Weight of a cell, over all classes."""
+    cdef Py_ssize_t k
+
+    out[0] = 0
+    if cell_t is uint16_t:
+        if sum_t is int32_t:
+            if width and width % 8 == 0:
+                for k in range(width // 8):
+                    out[0] += sum_8(cell + 8 * k)
+                return
+    for k in range(n_cells):
+        out[0] += <sum_t> cell[k]
+
+
+cdef inline_void add_cell(
+    const int width, Py_ssize_t n_cells, const cell_t* cell, sum_t* left
+) noexcept nogil:
+    """Add a cell to the sums left of the threshold."""
+    cdef Py_ssize_t k
+
+    if cell_t is uint16_t:
+        if sum_t is int32_t:
+            if width and width % 8 == 0:
+                for k in range(width // 8):
+                    add_8(left + 8 * k, cell + 8 * k)
+                return
+    for k in range(n_cells):
+        left[k] += <sum_t> cell[k]
+
+
+cdef inline_void sum_squares(
+    const int width, Py_ssize_t n_cells, const sum_t* left, const sum_t* totals,
+    sum_t* left_sum, sum_t* right_sum,
+) noexcept nogil:
+    """Sums of the squared class weights on both sides."""
+    cdef sum_t right
+    cdef Py_ssize_t k
+
+    left_sum[0] = 0
+    right_sum[0] = 0
+    if sum_t is int32_t:
+        if width and width % 8 == 0:
+            for k in range(width // 8):
+                left_sum[0] += squares_8(left + 8 * k)
+                right_sum[0] += squared_distance_8(totals + 8 * k, left + 8 * k)
+            return
+    for k in range(n_cells):
+        right = totals[k] - left[k]
+        left_sum[0] += left[k] * left[k]
+        right_sum[0] += right * right
+
+
 cdef inline_void scan_side(
     const int width,
     cell_t* cells,
@@ -631,7 +688,7 @@ cdef inline_void scan_side(
     cdef sum_t* left = sums
     cdef const sum_t* totals = sums + n_cells
     cdef const sum_t* missing = sums + 2 * n_cells
-    cdef sum_t weight, right, left_sum, right_sum
+    cdef sum_t weight, left_sum, right_sum
     cdef double right_weight, score, best_score = best.score, left_weight = 0.0
     cdef double left_score, right_score
     cdef int word, bin, previous = -1
@@ -663,8 +720,7 @@ cdef inline_void scan_side(
             cell = cells + bin * n_cells
             weight = 0
             if word < 4:
-                for k in range(n_cells):
-                    weight += <sum_t> cell[k]
+                sum_cell(width, n_cells, cell, &weight)
                 if weight == 0:
                     continue
             if previous >= 0:
@@ -684,12 +740,9 @@ cdef inline_void scan_side(
                             xlogx(left_weight) + xlogx(right_weight)
                         )
                     else:
-                        left_sum = 0
-                        right_sum = 0
-                        for k in range(n_cells):
-                            right = totals[k] - left[k]
-                            left_sum += left[k] * left[k]
-                            right_sum += right * right
+                        sum_squares(
+                            width, n_cells, left, totals, &left_sum, &right_sum
+                        )
                         score = left_sum / left_weight + right_sum / right_weight
                     if (
                         score > best_score
@@ -715,8 +768,7 @@ cdef inline_void scan_side(
                 left_weight += weight
             else:
                 left_weight += weight / scan.n_outputs
-            for k in range(n_cells):
-                left[k] += <sum_t> cell[k]
+            add_cell(width, n_cells, cell, left)
             if scan.sizes != NULL:
                 n_left += scan.sizes[bin]
             if clear:

@@ -100,7 +100,7 @@ class _BanditTree:
         random_state = check_random_state(self.random_state)
         seed = random_state.randint(MAX_INT)
         packed = pack_samples(self, X, self.max_bins, effective_n_threads(None), seed)
-        problem = Problem(packed, codes, n_classes, self.criterion)
+        problem = Problem(packed, codes, n_classes, self.criterion, weights=weights)
         counts = None if weights is None else as_counts(weights)
         if counts is not None:
             weights = None

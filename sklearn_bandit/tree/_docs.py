@@ -104,11 +104,13 @@ default="squared_error"
         float, default=0.85
         Share of the features in the patch.""",
     "solver": """
-        {"mab", "exact", "auto"}, default="mab"
+        {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in nodes with 8,000 or more of them
         until the best feature is known (MABSplit), "exact" always uses all rows, "auto"
         samples from 50,000 rows on. Smaller nodes are searched exactly by all of
-        them.""",
+        them. "mab-thesis" is the rule of the thesis that MABSplit comes from, with an
+        arm for every threshold: for comparison, it is slower than "exact" on most
+        data.""",
     "max_bins": """
         int, default=255
         Bins per feature, at most 255. Features with no more distinct values lose

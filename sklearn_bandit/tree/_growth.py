@@ -13,13 +13,16 @@ from ._handover import to_sklearn_tree
 from ._packing import MAX_BINS
 from ._ranking import Ranker, refinable_features
 from ._splitter import Splitter
+from ._thesis_splitter import ThesisSplitter
 
 MAX_INT64 = np.iinfo(np.int64).max
 MAX_INT32 = np.iinfo(np.int32).max
 
-# Rows from which on a node is sampled. With fewer than 8,000 the histograms of a few
-# features cost less than the tests; "auto" waits until sampling pays with hardly any.
-MIN_ROWS = {"exact": 0, "mab": 8_000, "auto": 50_000}
+# Rows from which on a node is sampled, and batches that it must have. With fewer than
+# 8,000 the histograms of a few features cost less than the tests; "auto" waits until
+# sampling pays with hardly any.
+MIN_ROWS = {"mab": 8_000, "auto": 50_000, "mab-thesis": 0}
+MIN_BATCHES = {"mab": 4, "auto": 4, "mab-thesis": 2}
 
 # Histograms of all features drawn are held at once; beyond this many numbers (with very
 # many classes) the exact search, which holds a few at a time, is used instead.
@@ -32,7 +35,7 @@ RANKED_PER_DRAWN = 16
 
 # Parameters of trees and forests that scikit-learn's do not have.
 PARAMETER_CONSTRAINTS = {
-    "solver": [StrOptions({"mab", "exact", "auto"})],
+    "solver": [StrOptions({"mab", "exact", "auto", "mab-thesis"})],
     "max_bins": [Interval(Integral, 2, MAX_BINS, closed="both")],
     "delta": [Interval(Real, 0.0, 1.0, closed="left")],
     "batch_size": [Interval(Integral, 32, None, closed="left")],
@@ -124,26 +127,55 @@ def make_splitter(estimator, problem, target, constraints, budget, seed, count_r
         seed,
         count_rows,
     )
-    min_rows = MIN_ROWS[estimator.solver]
+    if estimator.solver == "mab-thesis":
+        check_thesis_problem(estimator, problem)
     n_cells = N_SLOTS * min(max_features, problem.n_features) * target.n_channels
     if (
         estimator.solver == "exact"
         or estimator.delta == 0.0
         or not target.has_losses
         or n_cells > MAX_CELLS
-        or problem.n_samples < min_rows
+        or problem.n_samples < smallest_sampled(estimator)
     ):
         return Splitter(*arguments)
+    if estimator.solver == "mab-thesis":
+        return ThesisSplitter(
+            *arguments,
+            has_missing=packed.has_missing,
+            n_classes=problem.n_classes[0] if problem.is_classification else 0,
+            entropy=problem.criterion != "gini",
+            delta=estimator.delta,
+            batch_size=estimator.batch_size,
+        )
     return BanditSplitter(
         *arguments,
         has_missing=packed.has_missing,
         delta=estimator.delta,
         batch_size=estimator.batch_size,
         tol=estimator.tol,
-        min_rows=min_rows,
+        min_rows=smallest_sampled(estimator),
         n_samples=problem.n_samples,
         stride=packed.rows.shape[1],
     )
+
+
+def smallest_sampled(estimator):
+    """Return the number of rows from which on the solver samples a node."""
+    solver = estimator.solver
+    return max(MIN_ROWS[solver], MIN_BATCHES[solver] * estimator.batch_size)
+
+
+def check_thesis_problem(estimator, problem):
+    """Raise if the thesis has no rule for the problem."""
+    criteria = ("gini", "entropy", "log_loss", "squared_error")
+    if len(problem.n_classes) > 1 or problem.criterion not in criteria:
+        raise ValueError(
+            'solver="mab-thesis" needs a single output and one of the criteria '
+            f"{', '.join(criteria)}; got {len(problem.n_classes)} outputs and "
+            f"{problem.criterion!r}."
+        )
+    if estimator.splitter != "best":
+        raise ValueError('solver="mab-thesis" needs splitter="best".')
 
 
 def make_ranker(estimator, packed):
@@ -164,7 +196,7 @@ def root_cost(estimator, problem):
         count_features(estimator.max_features, problem.n_features), problem.n_features
     )
     n_rows = problem.n_samples
-    if estimator.solver != "exact" and n_rows >= MIN_ROWS[estimator.solver]:
+    if estimator.solver != "exact" and n_rows >= smallest_sampled(estimator):
         n_rows = min(estimator.batch_size, n_rows)
     return n_rows * n_features
 

@@ -3,13 +3,13 @@
 The loss of a child is not a function of sums, so there are no histograms. For each
 feature the rows are put in the order of their bins and swept from both sides; a Fenwick
 tree over the ranks of y gives the median, and the absolute deviations from it, after
-every bin.
+every bin. With several outputs this is done for each, and the deviations are added up.
 """
 
 from libc.math cimport fabs
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from ._data cimport MAX_GROUP, N_LEVELS, Block, Limits, Split
 from ._target cimport Target, is_allowed
@@ -21,14 +21,14 @@ cdef struct Pair:
 
 
 cdef class MedianTarget(Target):
-    """Real targets of one output with weights, predicted by their median.
+    """Real targets with weights, predicted by their medians.
 
-    Totals of a node are its weight, its median and the sum of absolute deviations from
-    it. In a block, the moments of a row are its weight and y.
+    Totals of a node are its weight, the median of each output and the sum of absolute
+    deviations from these. In a block, the moments of a row are its weight and its y.
 
     Parameters
     ----------
-    moments : ndarray of shape (n_samples, 2), float64
+    moments : ndarray of shape (n_samples, 1 + n_outputs), float64
         Weight and y of each sample.
     n_rows : int
         Samples in the tree.
@@ -41,20 +41,24 @@ cdef class MedianTarget(Target):
     cdef const Block* block                 # rows of the node that is searched
     cdef const uint32_t* ids
     cdef Py_ssize_t n
-    cdef Pair* pairs                        # rows in the order of y
-    cdef uint32_t* rank                     # rank of each row's y
+    cdef Py_ssize_t width                   # numbers in the moments of a row
+    cdef Pair* pairs                        # rows in the order of y, for each output
+    cdef uint32_t* rank                     # rank of each row's y, for each output
     cdef uint32_t* order                    # rows in the order of their bins
     cdef double* tree_weight                # Fenwick trees over the ranks
     cdef double* tree_sum
-    cdef double* loss                       # of the rows up to each place in the order
-    cdef double* median
+    cdef double* loss                       # of a split after each place in the order,
+    cdef double* left_weight                # over all outputs; weight on its left
+    cdef double* left_median                # and medians on both sides, of the last
+    cdef double* right_median               # output
 
     def __init__(self, moments, n_rows):
         self.moments = moments
         self.n_rows = n_rows
-        self.n_outputs = 1
-        self.n_channels = 3
-        self.n_values = 1
+        self.width = moments.shape[1]
+        self.n_outputs = self.width - 1
+        self.n_channels = self.width + 1
+        self.n_values = self.n_outputs
         self.has_losses = False
         self.keeps_left = False
 
@@ -67,27 +71,36 @@ cdef class MedianTarget(Target):
         free(self.tree_weight)
         free(self.tree_sum)
         free(self.loss)
-        free(self.median)
+        free(self.left_weight)
+        free(self.left_median)
+        free(self.right_median)
 
     cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1:
         Target.reserve(self, n_slots, False)
-        self.pairs = <Pair*> malloc(self.n_rows * sizeof(Pair))
-        self.rank = <uint32_t*> malloc(self.n_rows * sizeof(uint32_t))
+        self.pairs = <Pair*> malloc(self.n_outputs * self.n_rows * sizeof(Pair))
+        self.rank = <uint32_t*> malloc(
+            self.n_outputs * self.n_rows * sizeof(uint32_t)
+        )
         self.order = <uint32_t*> malloc(self.n_rows * sizeof(uint32_t))
         self.tree_weight = <double*> calloc(self.n_rows + 1, sizeof(double))
         self.tree_sum = <double*> calloc(self.n_rows + 1, sizeof(double))
         self.loss = <double*> malloc(self.n_rows * sizeof(double))
-        self.median = <double*> malloc(self.n_rows * sizeof(double))
+        self.left_weight = <double*> malloc(self.n_rows * sizeof(double))
+        self.left_median = <double*> malloc(self.n_rows * sizeof(double))
+        self.right_median = <double*> malloc(self.n_rows * sizeof(double))
         if (
             self.pairs == NULL or self.rank == NULL or self.order == NULL
             or self.tree_weight == NULL or self.tree_sum == NULL
-            or self.loss == NULL or self.median == NULL
+            or self.loss == NULL or self.left_weight == NULL
+            or self.left_median == NULL or self.right_median == NULL
         ):
             raise MemoryError
         return 0
 
     cdef int reserve_copy(self, Py_ssize_t level, Py_ssize_t n_rows) except -1:
-        self.copied[level] = <double*> malloc(2 * n_rows * sizeof(double))
+        self.copied[level] = <double*> malloc(
+            self.width * n_rows * sizeof(double)
+        )
         if self.copied[level] == NULL:
             raise MemoryError
         return 0
@@ -107,8 +120,11 @@ cdef class MedianTarget(Target):
         cdef Py_ssize_t i
 
         for i in range(n):
-            self.copied[level][2 * (first + i)] = source.moments[2 * ids[i]]
-            self.copied[level][2 * (first + i) + 1] = source.moments[2 * ids[i] + 1]
+            memcpy(
+                self.copied[level] + self.width * (first + i),
+                source.moments + self.width * <Py_ssize_t> ids[i],
+                self.width * sizeof(double),
+            )
         copy.moments = self.copied[level]
 
     # -- nodes ----
@@ -116,38 +132,40 @@ cdef class MedianTarget(Target):
     cdef void summarise(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, double* totals
     ) noexcept nogil:
-        cdef double half, below = 0.0, weight
-        cdef Py_ssize_t i
+        cdef double half, below, weight, deviations = 0.0
+        cdef Py_ssize_t i, k, width = self.width
 
-        self.sort(block, ids, n)
         totals[0] = 0.0
         for i in range(n):
-            totals[0] += block.moments[2 * ids[i]]
+            totals[0] += block.moments[width * ids[i]]
         half = 0.5 * totals[0]
-        totals[1] = self.pairs[n - 1].y
-        for i in range(n):
-            weight = block.moments[2 * ids[self.pairs[i].place]]
-            if below + weight > half or i == n - 1:
-                totals[1] = self.pairs[i].y
-                break
-            below += weight
-            if below == half:
-                totals[1] = 0.5 * (self.pairs[i].y + self.pairs[i + 1].y)
-                break
-        totals[2] = 0.0
-        for i in range(n):
-            totals[2] += block.moments[2 * ids[i]] * fabs(
-                block.moments[2 * ids[i] + 1] - totals[1]
-            )
+        for k in range(1, width):
+            self.sort(block, ids, n, k)
+            below = 0.0
+            totals[k] = self.pairs[n - 1].y
+            for i in range(n):
+                weight = block.moments[width * ids[self.pairs[i].place]]
+                if below + weight > half or i == n - 1:
+                    totals[k] = self.pairs[i].y
+                    break
+                below += weight
+                if below == half:
+                    totals[k] = 0.5 * (self.pairs[i].y + self.pairs[i + 1].y)
+                    break
+            for i in range(n):
+                deviations += block.moments[width * ids[i]] * fabs(
+                    block.moments[width * ids[i] + k] - totals[k]
+                )
+        totals[width] = deviations
 
     cdef void sort(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, Py_ssize_t output
     ) noexcept nogil:
-        """Put rows in the order of y."""
+        """Put rows in the order of one output (1, 2, ...), in front of `pairs`."""
         cdef Py_ssize_t i
 
         for i in range(n):
-            self.pairs[i].y = block.moments[2 * ids[i] + 1]
+            self.pairs[i].y = block.moments[self.width * ids[i] + output]
             self.pairs[i].place = <uint32_t> i
         qsort(self.pairs, n, sizeof(Pair), &compare_pairs)
 
@@ -155,10 +173,10 @@ cdef class MedianTarget(Target):
         return totals[0]
 
     cdef double score(self, const double* totals) noexcept nogil:
-        return -totals[2]
+        return -totals[self.width]
 
     cdef double impurity(self, const double* totals) noexcept nogil:
-        return totals[2] / totals[0]
+        return totals[self.width] / (totals[0] * self.n_outputs)
 
     cdef double middle(self, const double* left, const double* right) noexcept nogil:
         return 0.5 * (left[1] + right[1])
@@ -166,7 +184,12 @@ cdef class MedianTarget(Target):
     cdef void value(
         self, const double* totals, double lower, double upper, double* out
     ) noexcept nogil:
-        out[0] = min(max(totals[1], lower), upper)
+        cdef Py_ssize_t k
+
+        for k in range(self.n_outputs):
+            out[k] = totals[k + 1]
+        if self.n_outputs == 1:
+            out[0] = min(max(out[0], lower), upper)
 
     # -- search ----
 
@@ -175,72 +198,97 @@ cdef class MedianTarget(Target):
         const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, int kind,
     ) noexcept nogil:
         """Remember the rows, in the order of y; each scan orders them by a feature."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, k
 
         self.block = block
         self.ids = ids
         self.n = n
         for i in range(n_features):
             self.slot_features[slot + i] = features[i]
-        self.sort(block, ids, n)
-        for i in range(n):
-            self.rank[self.pairs[i].place] = <uint32_t> i
+        # The last output to be sorted is the first: it stays in front.
+        for k in range(self.n_outputs - 1, -1, -1):
+            self.sort(block, ids, n, k + 1)
+            for i in range(n):
+                self.rank[k * self.n_rows + self.pairs[i].place] = <uint32_t> i
+            if k:
+                memcpy(self.pairs + k * self.n_rows, self.pairs, n * sizeof(Pair))
 
     cdef bint scan(
         self, Py_ssize_t slot, int32_t feature, int kind, int32_t n_bins,
         const double* totals, const Limits* limits, int8_t constraint,
         const uint64_t* allowed, bint clear, Split* best,
     ) noexcept nogil:
-        cdef const uint8_t* bins = self.block.rows + feature
-        cdef Py_ssize_t stride = self.block.stride, n = self.n, i
-        cdef uint32_t starts[257]
-        cdef uint8_t bin, next_bin
-        cdef double weight, left, score, right_loss, right_median
+        cdef Py_ssize_t i, k
+        cdef uint8_t bin
         cdef bint varies = False
 
-        memset(starts, 0, sizeof(starts))
-        for i in range(n):
-            starts[bins[self.ids[i] * stride] + 1] += 1
-        for i in range(1, 256):
-            starts[i] += starts[i - 1]
-        for i in range(n):
-            bin = bins[self.ids[i] * stride]
-            self.order[starts[bin]] = <uint32_t> i
-            starts[bin] += 1
-
-        self.empty()
-        left = 0.0
-        for i in range(n - 1):
-            left += self.add(self.order[i])
-            if (
-                bins[self.ids[self.order[i]] * stride]
-                != bins[self.ids[self.order[i + 1]] * stride]
-            ):
-                self.find_median(left, &self.median[i], &self.loss[i])
-        self.empty()
-        weight = 0.0
-        for i in range(n - 1, 0, -1):
-            weight += self.add(self.order[i])
-            bin = bins[self.ids[self.order[i - 1]] * stride]
-            next_bin = bins[self.ids[self.order[i]] * stride]
-            if bin == next_bin:
+        self.order_by(feature)
+        for i in range(self.n):
+            self.loss[i] = 0.0
+        for k in range(self.n_outputs):
+            self.sweep(feature, k)
+        for i in range(self.n - 1):
+            bin = self.bin_at(i, feature)
+            if bin == self.bin_at(i + 1, feature):
                 continue
             varies = True
             if allowed != NULL and not (allowed[bin >> 6] >> (bin & 63)) & 1:
                 continue
-            self.find_median(weight, &right_median, &right_loss)
-            score = -self.loss[i - 1] - right_loss
-            if score > best.score + 1e-12 * totals[2] and is_allowed(
-                limits, constraint, totals[0] - weight, weight, i,
-                self.median[i - 1], right_median,
+            if -self.loss[i] > best.score + 1e-12 * totals[self.width] and is_allowed(
+                limits, constraint, self.left_weight[i],
+                totals[0] - self.left_weight[i], i + 1, self.left_median[i],
+                self.right_median[i],
             ):
-                best.score = score
+                best.score = -self.loss[i]
                 best.feature = feature
                 best.bin = bin
-                best.next_bin = next_bin
+                best.next_bin = self.bin_at(i + 1, feature)
                 best.missing_left = False
                 best.has_missing = False
         return varies
+
+    cdef inline uint8_t bin_at(self, Py_ssize_t place, int32_t feature) noexcept nogil:
+        """Bin of the row at a place in the order."""
+        cdef Py_ssize_t row = self.ids[self.order[place]]
+
+        return self.block.rows[row * self.block.stride + feature]
+
+    cdef void order_by(self, int32_t feature) noexcept nogil:
+        """Put the rows in the order of their bins."""
+        cdef const uint8_t* bins = self.block.rows + feature
+        cdef Py_ssize_t stride = self.block.stride, i
+        cdef uint32_t starts[257]
+        cdef uint8_t bin
+
+        memset(starts, 0, sizeof(starts))
+        for i in range(self.n):
+            starts[bins[self.ids[i] * stride] + 1] += 1
+        for i in range(1, 256):
+            starts[i] += starts[i - 1]
+        for i in range(self.n):
+            bin = bins[self.ids[i] * stride]
+            self.order[starts[bin]] = <uint32_t> i
+            starts[bin] += 1
+
+    cdef void sweep(self, int32_t feature, Py_ssize_t output) noexcept nogil:
+        """Add the deviations in one output, on both sides of every threshold."""
+        cdef double weight = 0.0, loss
+        cdef Py_ssize_t i
+
+        self.empty()
+        for i in range(self.n - 1):
+            weight += self.add(self.order[i], output)
+            if self.bin_at(i, feature) != self.bin_at(i + 1, feature):
+                self.find_median(output, weight, &self.left_median[i], &loss)
+                self.left_weight[i] = weight
+                self.loss[i] += loss
+        self.empty()
+        weight = 0.0
+        for i in range(self.n - 2, -1, -1):
+            weight += self.add(self.order[i + 1], output)
+            if self.bin_at(i, feature) != self.bin_at(i + 1, feature):
+                self.find_median(output, weight, &self.right_median[i], &loss)
+                self.loss[i] += loss
 
     cdef void find_occupied(
         self, Py_ssize_t slot, int kind, int32_t n_bins, uint64_t* out
@@ -260,11 +308,13 @@ cdef class MedianTarget(Target):
         memset(self.tree_weight, 0, (self.n + 1) * sizeof(double))
         memset(self.tree_sum, 0, (self.n + 1) * sizeof(double))
 
-    cdef double add(self, uint32_t place) noexcept nogil:
+    cdef double add(self, uint32_t place, Py_ssize_t output) noexcept nogil:
         """Add a row; returns its weight."""
-        cdef double weight = self.block.moments[2 * self.ids[place]]
-        cdef double product = weight * self.block.moments[2 * self.ids[place] + 1]
-        cdef Py_ssize_t i = self.rank[place] + 1
+        cdef const double* moment = (
+            self.block.moments + self.width * <Py_ssize_t> self.ids[place]
+        )
+        cdef double weight = moment[0], product = moment[0] * moment[output + 1]
+        cdef Py_ssize_t i = self.rank[output * self.n_rows + place] + 1
 
         while i <= self.n:
             self.tree_weight[i] += weight
@@ -273,7 +323,7 @@ cdef class MedianTarget(Target):
         return weight
 
     cdef void find_median(
-        self, double weight, double* median, double* loss
+        self, Py_ssize_t output, double weight, double* median, double* loss
     ) noexcept nogil:
         """Median of the rows added, and the sum of their deviations from it."""
         cdef Py_ssize_t i = 0, step = 1
@@ -287,7 +337,7 @@ cdef class MedianTarget(Target):
                 below += self.tree_weight[i]
                 sum_below += self.tree_sum[i]
             step //= 2
-        median[0] = self.pairs[min(i, self.n - 1)].y
+        median[0] = self.pairs[output * self.n_rows + min(i, self.n - 1)].y
         i = self.n
         while i:
             total += self.tree_sum[i]

@@ -27,10 +27,19 @@ class Problem:
         Which features were packed; None for all.
     n_features_in : int or None
         Number of features before this selection.
+    weights : ndarray of shape (n_samples,) or None
+        Weights of the samples: those without any have no part in the problem.
     """
 
     def __init__(
-        self, packed, y, n_classes, criterion, features=None, n_features_in=None
+        self,
+        packed,
+        y,
+        n_classes,
+        criterion,
+        features=None,
+        n_features_in=None,
+        weights=None,
     ):
         self.packed = packed
         self.n_samples = packed.n_samples
@@ -52,12 +61,9 @@ class Problem:
         else:
             self.n_classes = np.ones(y.shape[1], dtype=np.intp)
             self.shift = np.zeros(y.shape[1])
-            if criterion == "absolute_error" and y.shape[1] > 1:
-                raise NotImplementedError(
-                    'criterion="absolute_error" with several outputs is not supported.'
-                )
             if criterion not in ("poisson", "absolute_error"):
-                self.shift = y.mean(axis=0, dtype=np.float64)
+                present = y if weights is None else y[weights > 0]
+                self.shift = present.mean(axis=0, dtype=np.float64)
             self.centred = np.asarray(y, dtype=np.float64) - self.shift
         self.ones = np.ones(self.n_samples, dtype=np.uint16)
         self.all_ids = np.arange(self.n_samples, dtype=np.uint32)

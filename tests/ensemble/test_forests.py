@@ -1,5 +1,11 @@
 """Forests: as good as scikit-learn's, and the same for any number of threads."""
 
+import os
+import pickle
+import signal
+import threading
+import time
+
 import joblib
 import numpy as np
 import pytest
@@ -9,7 +15,8 @@ from sklearn.base import is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.metrics import balanced_accuracy_score
 
-from sklearn_bandit import ensemble
+from sklearn_bandit import ensemble, tree
+from sklearn_bandit._compat import HAS_CALLBACKS
 
 FORESTS = [getattr(ensemble, name) for name in ensemble.__all__ if "Hist" not in name]
 CLASSIFICATION = load_digits(return_X_y=True)
@@ -171,3 +178,71 @@ def test_several_outputs_and_strings():
     model = ensemble.RandomForestClassifier(10, random_state=0).fit(X, Y)
     assert (model.predict(X) == Y).mean() > 0.98
     assert [p.shape[1] for p in model.predict_proba(X)] == [10, 3]
+
+
+@pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has no callbacks")
+@pytest.mark.parametrize("budget", [None, 10**9])
+def test_callbacks_see_every_tree(budget):
+    seen = []
+
+    class Recorder:
+        def setup(self, estimator, context):
+            seen.append("setup")
+
+        def teardown(self, estimator, context):
+            seen.append("teardown")
+
+        def on_fit_task_begin(self, estimator, context, **details):
+            seen.append(f"begin {context.task_name}")
+
+        def on_fit_task_end(self, estimator, context, **details):
+            seen.append(f"end {context.task_name}")
+
+    model = ensemble.RandomForestClassifier(
+        3, n_jobs=2, max_insertions=budget, random_state=0
+    )
+    watched = model.set_callbacks(Recorder()).fit(*CLASSIFICATION)
+    trees = ["begin tree", "end tree"] * 3
+    assert seen == ["setup", "begin fit", *trees, "end fit", "teardown"]
+    plain = ensemble.RandomForestClassifier(3, random_state=0).fit(*CLASSIFICATION)
+    for one, two in zip(watched.estimators_, plain.estimators_, strict=True):
+        assert_array_equal(one.tree_.threshold, two.tree_.threshold)
+
+
+@pytest.mark.parametrize("estimator", ["tree", "forest"])
+def test_interrupt(estimator):
+    """Ctrl-C ends a fit that would take much longer, and leaves nothing fitted."""
+    rng = np.random.default_rng(0)
+    X = rng.random((400_000, 30), dtype=np.float32)
+    y = rng.random(len(X))
+    if estimator == "tree":
+        model = tree.DecisionTreeRegressor(solver="exact")
+    else:
+        model = ensemble.RandomForestRegressor(200, n_jobs=2)
+    before = dict(vars(model))
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+    finally:
+        timer.cancel()
+    # The whole forest takes minutes.
+    assert time.perf_counter() - start < 30.0
+    assert vars(model) == before
+
+
+def test_a_forest_without_newer_attributes_still_predicts():
+    """Forests pickled before an attribute was added are still of use."""
+    X, y = CLASSIFICATION
+    model = ensemble.RandomForestClassifier(3, random_state=0).fit(X, y)
+    state = pickle.loads(pickle.dumps(model)).__dict__
+    for name in ("n_insertions_", "max_bins", "delta", "tol"):
+        del state[name]
+    old = ensemble.RandomForestClassifier.__new__(ensemble.RandomForestClassifier)
+    old.__setstate__(state)
+    for estimator in old.estimators_:
+        del estimator.n_insertions_
+    assert_array_equal(old.predict(X), model.predict(X))
+    assert_array_equal(old.apply(X), model.apply(X))

@@ -106,6 +106,15 @@ def test_absolute_error(options, weighted):
     assert_same_tree(ours, theirs)
 
 
+def test_absolute_error_of_several_outputs():
+    X, y, _ = make_data(8, n=500)
+    Y = np.column_stack([y, X[:, 1] - y, np.random.default_rng(0).normal(size=len(y))])
+    options = {"criterion": "absolute_error", "random_state": 0, "max_depth": 5}
+    ours = tree.DecisionTreeRegressor(**options).fit(X, Y)
+    theirs = sklearn_tree.DecisionTreeRegressor(**options).fit(X, Y)
+    assert_same_tree(ours, theirs)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3, 8, 9, 16, 17, 40])
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 def test_number_of_classes(n_classes, criterion):
