@@ -37,11 +37,6 @@ except ImportError:
         return method
 
 
-def callbacks_of(estimator):
-    """Return the callbacks that are registered on an estimator."""
-    return getattr(estimator, "_skl_callbacks", [])
-
-
 # -- cluster --------------------------------------------------------------------------
 from sklearn.metrics.pairwise import _VALID_METRICS as VALID_METRICS
 
@@ -58,7 +53,6 @@ __all__ = [
     "_check_sample_weight",
     "_fit_context",
     "_is_arraylike_not_scalar",
-    "callbacks_of",
     "check_is_fitted",
     "validate_data",
     "validate_params",
@@ -79,6 +73,11 @@ from sklearn.tree._tree import NODE_DTYPE, Tree
 # From scikit-learn 1.8 on, a bootstrap sample is drawn in proportion to the weights;
 # before, it is drawn uniformly and the trees get the weights.
 DRAWS_BY_WEIGHT = "sample_weight" in signature(_generate_sample_indices).parameters
+
+
+def callbacks_of(estimator):
+    """Return the callbacks that are registered on an estimator."""
+    return getattr(estimator, "_skl_callbacks", [])
 
 
 def class_weights(forest, y, sample_weight):
@@ -109,5 +108,6 @@ __all__ += [
     "Tree",
     "bootstrap_indices",
     "bootstrap_size",
+    "callbacks_of",
     "class_weights",
 ]

@@ -191,7 +191,7 @@ count_rows
     cdef Py_ssize_t eliminate(self, double share) noexcept nogil:
         """Estimate every arm, drop the worse ones; returns how many are left."""
         cdef double size = self.weight * self.weight / self.squared_weight
-        cdef double first, second, right_first, right_second, bound = INFINITY
+        cdef double first, second, bound = INFINITY
         cdef Py_ssize_t slot, k, n_alive = 0
         cdef int bin
 
