@@ -19,9 +19,9 @@ from sklearn_bandit._simd cimport (
 )
 
 from ._data cimport (
-    MISSING_BIN, N_LEVELS, N_SLOTS, SMALL, SPARSE, Block, Cut, Limits, Split,
+    MISSING_BIN, N_LEVELS, N_SLOTS, SMALL, SPARSE, TINY_ROWS, Block, Cut, Limits, Split,
 )
-from ._inline cimport inline_void, lowest_bit
+from ._inline cimport inline_void, lowest_bit, sort_rows
 from ._target cimport Target, first_bins, is_allowed
 
 # A number in a cell, and what it is summed in: short integers in `int32_t`, integers
@@ -93,6 +93,7 @@ cdef class ClassTarget(Target):
         # child would not be quite pure.
         self.keeps_left = self.integral
         self.divides = self.n_outputs == 1
+        self.sorts = self.integral and self.n_outputs == 1 and not entropy
         self.n_cells = 2
         while self.n_cells < min(self.n_channels, 16):
             self.n_cells *= 2
@@ -356,6 +357,54 @@ cdef class ClassTarget(Target):
             left_score += left[k] * left[k]
             right_score += (totals[k] - left[k]) * (totals[k] - left[k])
         return left_score / weight + right_score / right_weight
+
+    # -- tiny nodes ----
+
+    cdef int search_sorted(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
+        const double* totals, const Limits* limits, Split* best,
+    ) noexcept nogil:
+        cdef uint32_t keys[TINY_ROWS]
+        cdef double* left = self.running
+        cdef double weight, score, node_weight = 0.0
+        cdef double left_weight = 0.0, left_sum = 0.0, right_sum = 0.0
+        cdef Py_ssize_t i, k
+        cdef uint16_t label
+        cdef uint32_t id
+
+        sort_rows(block.rows + feature, block.stride, ids, n, keys)
+        if keys[n - 1] >> 8 == MISSING_BIN:
+            return -1
+        if keys[0] >> 8 == keys[n - 1] >> 8:
+            return 0
+        for k in range(self.n_channels):
+            left[k] = 0.0
+            node_weight += totals[k]
+            right_sum += totals[k] * totals[k]
+        for i in range(n - 1):
+            id = ids[keys[i] & 255]
+            label = block.labels[id]
+            weight = block.counts[id]
+            # What moving the row does to the sums of squares on both sides.
+            right_sum -= weight * (2.0 * (totals[label] - left[label]) - weight)
+            left_sum += weight * (2.0 * left[label] + weight)
+            left[label] += weight
+            left_weight += weight
+            if keys[i] >> 8 == keys[i + 1] >> 8:
+                continue
+            score = left_sum / left_weight + right_sum / (node_weight - left_weight)
+            if score > best.score and is_allowed(
+                limits, 0, left_weight, node_weight - left_weight, i + 1, 0.0, 0.0
+            ):
+                best.score = score
+                best.feature = feature
+                best.bin = keys[i] >> 8
+                best.next_bin = keys[i + 1] >> 8
+                best.missing_left = False
+                best.has_missing = False
+                for k in range(self.n_channels):
+                    best.left[k] = left[k]
+        return 1
 
     # -- the bandit's rewards ----
 

@@ -15,6 +15,7 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from ._data cimport MISSING_BIN, Block, Limits, Split
+from ._inline cimport copy_row
 from ._random cimport random_unit
 from ._ranking cimport MAX_RANKED, Ranker
 from ._splitter cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
@@ -262,7 +263,7 @@ cdef class Grower:
             id = self.add_node(&node, totals)
             if id < 0 or (node.n > SIGNAL_ROWS and self.is_interrupted()):
                 return -1
-            if self.is_leaf(&node, totals):
+            if self.is_leaf(id, &node, totals):
                 continue
             if node.level == ALL_ROWS and node.n <= self.copy_rows:
                 self.copy_node(&node)
@@ -313,14 +314,16 @@ cdef class Grower:
         self.target.summarise(&self.blocks[0], &self.ids[0], node.n, self.work)
         self.root_weight = self.target.weight(self.work)
 
-    cdef bint is_leaf(self, const Pending* node, const double* totals) noexcept nogil:
+    cdef bint is_leaf(
+        self, Py_ssize_t id, const Pending* node, const double* totals
+    ) noexcept nogil:
         """Whether a node is not even to be searched for a split."""
         return (
             node.depth >= self.max_depth
             or node.n < self.min_samples_split
             or node.n < 2 * self.limits.min_samples_leaf
             or self.target.weight(totals) < 2 * self.limits.min_weight_leaf
-            or self.target.impurity(totals) <= EPSILON
+            or self.nodes[id].impurity <= EPSILON
         )
 
     cdef Py_ssize_t split_node(
@@ -456,9 +459,8 @@ cdef class Grower:
         cdef uint32_t* ids = &self.ids[node.start]
 
         for i in range(node.n):
-            memcpy(
-                self.copied + i * stride,
-                block.rows + <Py_ssize_t> ids[i] * stride,
+            copy_row(
+                self.copied + i * stride, block.rows + <Py_ssize_t> ids[i] * stride,
                 stride,
             )
         self.target.gather(0, block, ids, node.n, 0, &self.blocks[COPIED])
@@ -564,7 +566,7 @@ cdef class Grower:
 
         if id < 0 or (node.n > SIGNAL_ROWS and self.is_interrupted()):
             return -1
-        if self.is_leaf(node, totals):
+        if self.is_leaf(id, node, totals):
             return 0
         leaf.n_left = self.split_node(node, totals, left, right)
         if leaf.n_left == 0:

@@ -32,9 +32,11 @@ def to_sklearn_tree(nodes, values, max_depth, n_features, n_classes):
         The tree.
     """
     check_nodes(nodes, n_features)
-    records = np.zeros(len(nodes), dtype=NODE_DTYPE)
-    for name in nodes.dtype.names:
-        records[name] = nodes[name]
+    records = nodes
+    if nodes.dtype != NODE_DTYPE:
+        records = np.zeros(len(nodes), dtype=NODE_DTYPE)
+        for name in nodes.dtype.names:
+            records[name] = nodes[name]
     n_outputs = len(n_classes)
     tree = Tree(n_features, n_classes, n_outputs)
     tree.__setstate__(

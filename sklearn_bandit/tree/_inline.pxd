@@ -6,6 +6,9 @@ compiler unrolls and vectorises them. Inlined into a ``simd_void`` kernel, it is
 compiled for that kernel's instruction sets too.
 """
 
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
 cdef extern from *:
     """
     #if defined(__GNUC__) || defined(__clang__)
@@ -23,3 +26,35 @@ cdef extern from *:
     ctypedef void inline_void "SKB_INLINE void"
     int lowest_bit "skb_lowest_bit"(unsigned long long) noexcept nogil
     void prefetch "skb_prefetch"(const void*) noexcept nogil
+
+
+cdef inline void copy_row(
+    uint8_t* to, const uint8_t* row, Py_ssize_t stride
+) noexcept nogil:
+    """Copy a row of bins; its stride is a multiple of 16."""
+    cdef Py_ssize_t i
+
+    if stride > 64:
+        memcpy(to, row, stride)
+        return
+    # Where rows are short, calling memcpy takes longer than copying.
+    for i in range(stride // 8):
+        (<uint64_t*> to)[i] = (<const uint64_t*> row)[i]
+
+
+cdef inline int sort_rows(
+    const uint8_t* bins, Py_ssize_t stride, const uint32_t* ids, Py_ssize_t n,
+    uint32_t* keys,
+) noexcept nogil:
+    """Sort a few rows by their bins: ``256 * bin + place``, in ascending order."""
+    cdef Py_ssize_t i, place
+    cdef uint32_t key
+
+    for i in range(n):
+        key = (<uint32_t> bins[<Py_ssize_t> ids[i] * stride] << 8) | <uint32_t> i
+        place = i
+        while place > 0 and keys[place - 1] > key:
+            keys[place] = keys[place - 1]
+            place -= 1
+        keys[place] = key
+    return 0

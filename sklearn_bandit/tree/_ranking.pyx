@@ -8,9 +8,10 @@ sorting. Features whose bins hold one value each keep these.
 
 import numpy as np
 
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from ._data cimport MISSING_BIN
+from ._inline cimport copy_row
 from ._matrix cimport MatrixView, gather_column
 
 
@@ -58,7 +59,7 @@ cdef class Ranker:
 
         for i in range(n):
             self.samples[i] = origin[ids[i]]
-            memcpy(&self.rows[i, 0], source.rows + ids[i] * self.stride, self.stride)
+            copy_row(&self.rows[i, 0], source.rows + ids[i] * self.stride, self.stride)
         for i in range(n_features):
             if self.refinable[features[i]]:
                 self.rank_feature(n, features[i])

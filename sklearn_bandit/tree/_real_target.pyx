@@ -11,9 +11,9 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from ._data cimport (
-    MISSING_BIN, N_LEVELS, N_SLOTS, SPARSE, Block, Cut, Limits, Split,
+    MISSING_BIN, N_LEVELS, N_SLOTS, SPARSE, TINY_ROWS, Block, Cut, Limits, Split,
 )
-from ._inline cimport inline_void, lowest_bit
+from ._inline cimport inline_void, lowest_bit, sort_rows
 from ._target cimport Target, first_bins, is_allowed
 
 # Scores that differ by rounding alone are tied: the first feature drawn keeps the lead.
@@ -56,6 +56,7 @@ cdef class RealTarget(Target):
         self.has_losses = True
         self.keeps_left = False
         self.divides = not poisson
+        self.sorts = self.n_cells == 2 and not poisson
 
     def __dealloc__(self):
         free(self.cells)
@@ -95,12 +96,14 @@ cdef class RealTarget(Target):
     ) noexcept nogil:
         cdef Py_ssize_t i, n_cells = self.n_cells
 
+        cdef Py_ssize_t k
+        cdef const double* moment
+        cdef double* out = self.copied[level] + first * n_cells
+
         for i in range(n):
-            memcpy(
-                self.copied[level] + (first + i) * n_cells,
-                source.moments + <Py_ssize_t> ids[i] * n_cells,
-                n_cells * sizeof(double),
-            )
+            moment = source.moments + <Py_ssize_t> ids[i] * n_cells
+            for k in range(n_cells):
+                out[i * n_cells + k] = moment[k]
         copy.moments = self.copied[level]
 
     # -- nodes ----
@@ -273,6 +276,44 @@ cdef class RealTarget(Target):
             score += right * right / (totals[0] - left[0])
         # A later feature with the same score does not replace an earlier one.
         return score - TIE * fabs(score)
+
+    # -- tiny nodes ----
+
+    cdef int search_sorted(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
+        const double* totals, const Limits* limits, Split* best,
+    ) noexcept nogil:
+        cdef uint32_t keys[TINY_ROWS]
+        cdef double weight = 0.0, total = 0.0, right, right_weight, score
+        cdef const double* moment
+        cdef Py_ssize_t i
+
+        sort_rows(block.rows + feature, block.stride, ids, n, keys)
+        if keys[n - 1] >> 8 == MISSING_BIN:
+            return -1
+        if keys[0] >> 8 == keys[n - 1] >> 8:
+            return 0
+        for i in range(n - 1):
+            moment = block.moments + 2 * <Py_ssize_t> ids[keys[i] & 255]
+            weight += moment[0]
+            total += moment[1]
+            if keys[i] >> 8 == keys[i + 1] >> 8:
+                continue
+            right = totals[1] - total
+            right_weight = totals[0] - weight
+            score = (total * total * right_weight + right * right * weight) / (
+                weight * right_weight
+            )
+            if score - TIE * fabs(score) > best.score and is_allowed(
+                limits, 0, weight, right_weight, i + 1, 0.0, 0.0
+            ):
+                best.score = score
+                best.feature = feature
+                best.bin = keys[i] >> 8
+                best.next_bin = keys[i + 1] >> 8
+                best.missing_left = False
+                best.has_missing = False
+        return 1
 
     # -- the bandit's rewards ----
 

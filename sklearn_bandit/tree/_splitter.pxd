@@ -40,6 +40,11 @@ cdef class Splitter:
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil
+    cdef bint sorts(self, const Limits* limits) noexcept nogil
+    cdef Outcome search_tiny(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil
     cdef Outcome search_random(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,

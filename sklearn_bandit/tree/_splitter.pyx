@@ -17,7 +17,7 @@ from libc.string cimport memcpy, memset
 
 from sklearn_bandit._simd cimport simd_void
 
-from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE, Cut
+from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE, TINY_ROWS, Cut
 from ._inline cimport lowest_bit
 from ._random cimport random_below, random_unit
 from ._target cimport is_allowed
@@ -107,6 +107,8 @@ cdef class Splitter:
         if block.columns == NULL and block.stride <= WIDEST_COMPARISON:
             self.find_constants(block, ids, n, n_constant)
         place = n_constant[0]
+        if n <= TINY_ROWS and self.sorts(limits):
+            return self.search_tiny(block, ids, n, totals, limits, n_constant, best)
         while n_varying < self.max_features and place < self.n_features:
             n_group = min(self.max_features - n_varying, self.n_features - place)
             n_group = min(n_group, <Py_ssize_t> MAX_GROUP)
@@ -121,6 +123,40 @@ cdef class Splitter:
                 else:
                     self.set_aside(place + j, n_constant)
             place += n_group
+        return NOTHING if best.feature < 0 else FOUND
+
+    cdef bint sorts(self, const Limits* limits) noexcept nogil:
+        """Whether tiny nodes are searched by sorting."""
+        return (
+            self.target.sorts and self.n_thresholds == 0 and not limits.monotonic
+        )
+
+    cdef Outcome search_tiny(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil:
+        """Find the best split of a few rows by sorting them."""
+        cdef Py_ssize_t place = n_constant[0], n_varying = 0
+        cdef int kind, varies
+        cdef int32_t feature
+
+        while n_varying < self.max_features and place < self.n_features:
+            if not self.can_pay(n):
+                return PENNILESS
+            self.draw(place, 1)
+            feature = self.features[place]
+            varies = self.target.search_sorted(
+                block, ids, n, feature, totals, limits, best
+            )
+            if varies < 0:
+                kind = self.choose_kind(n, totals)
+                self.target.fill(block, ids, n, &feature, 1, 0, kind)
+                varies = self.scan(block, 0, feature, kind, totals, limits, True, best)
+            if varies:
+                n_varying += 1
+            else:
+                self.set_aside(place, n_constant)
+            place += 1
         return NOTHING if best.feature < 0 else FOUND
 
     cdef Outcome search_random(

@@ -12,6 +12,7 @@ cdef class Target:
     cdef readonly bint has_losses           # whether the bandit can compare splits
     cdef bint keeps_left                    # whether Split.left is its totals
     cdef bint divides                       # whether it has `divide`
+    cdef bint sorts                         # whether it has `search_sorted`
     cdef Py_ssize_t n_slots                 # histograms there is room for
     cdef uint64_t* occupied                 # four words a slot: bins to look at
     cdef uint32_t* sizes                    # rows in each cell (NULL: not wanted)
@@ -58,6 +59,12 @@ cdef class Target:
     cdef double divide(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
         const double* totals, Cut* cut, double* left,
+    ) noexcept nogil
+
+    # -- tiny nodes ----
+    cdef int search_sorted(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
+        const double* totals, const Limits* limits, Split* best,
     ) noexcept nogil
 
     # -- the bandit's rewards ----

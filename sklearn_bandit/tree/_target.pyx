@@ -143,6 +143,17 @@ cdef class Target:
         """
         return 0.0
 
+    cdef int search_sorted(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
+        const double* totals, const Limits* limits, Split* best,
+    ) noexcept nogil:
+        """Find the best threshold of a feature in a node of at most TINY_ROWS rows.
+
+        The node has no monotonic constraints. Returns 1 if the feature varies, 0 if
+        not, and -1, with nothing done, if it has missing values.
+        """
+        return -1
+
     cdef void losses(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, const Split* split,
         const double* totals, double* loss, double* weight,
