@@ -30,6 +30,7 @@ from sklearn_bandit._progress import ProgressMixin
 from sklearn_bandit.tree._growth import root_cost
 from sklearn_bandit.tree._problem import Problem, as_counts
 from sklearn_bandit.tree._validation import (
+    SparseInputMixin,
     check_regression_targets,
     check_weights,
     encode_classes,
@@ -61,13 +62,8 @@ TREE_PARAMETERS = (
 )
 
 
-class BanditForest(ProgressMixin):
+class BanditForest(SparseInputMixin, ProgressMixin):
     """What the forests share: fitting."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)

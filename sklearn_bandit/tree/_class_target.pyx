@@ -92,6 +92,7 @@ cdef class ClassTarget(Target):
         # Sums of real weights lose digits when one is subtracted from another: a pure
         # child would not be quite pure.
         self.keeps_left = self.integral
+        self.subtracts = self.integral
         self.divides = self.n_outputs == 1
         self.sorts = self.integral and self.n_outputs == 1 and not entropy
         self.n_cells = 2
@@ -327,6 +328,15 @@ cdef class ClassTarget(Target):
     cdef void clear(self, Py_ssize_t slot) noexcept nogil:
         Target.clear(self, slot)
         memset(self.slot_cells(slot, 0), 0, N_SLOTS * self.n_cells * self.cell_size())
+
+    cdef void subtract(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil:
+        cdef const int32_t* less = <const int32_t*> self.slot_cells(part, 0)
+        cdef int32_t* cells = <int32_t*> self.slot_cells(whole, 0)
+        cdef Py_ssize_t i
+
+        Target.subtract(self, part, whole)
+        for i in range(N_SLOTS * self.n_cells):
+            cells[i] -= less[i]
 
     # -- random thresholds ----
 

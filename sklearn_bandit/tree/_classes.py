@@ -19,6 +19,7 @@ from ._growth import (
 )
 from ._problem import Problem, as_counts
 from ._validation import (
+    SparseInputMixin,
     check_regression_targets,
     check_weights,
     encode_classes,
@@ -27,13 +28,8 @@ from ._validation import (
 )
 
 
-class _BanditTree:
+class _BanditTree(SparseInputMixin):
     """What the tree estimators share: fitting. The rest is scikit-learn's."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, check_input=True):

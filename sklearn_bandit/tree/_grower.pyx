@@ -58,6 +58,7 @@ cdef struct Pending:
     Py_ssize_t parent           # -1: the root
     bint is_left
     int level                   # which block its ids refer to
+    Py_ssize_t set              # its histograms, in the splitter; -1: none
     Py_ssize_t n_constant       # features known to be constant
     double lower                # bounds of its value
     double upper
@@ -247,6 +248,7 @@ cdef class Grower:
         cdef double* left = self.work + n_channels
         cdef double* right = self.work + 2 * n_channels
         cdef Pending node, child
+        cdef Py_ssize_t sets[2]
         cdef Py_ssize_t n_left, id
         cdef double middle = 0.0
 
@@ -264,6 +266,7 @@ cdef class Grower:
             if id < 0 or (node.n > SIGNAL_ROWS and self.is_interrupted()):
                 return -1
             if self.is_leaf(id, &node, totals):
+                self.splitter.release_set(node.set)
                 continue
             if node.level == ALL_ROWS and node.n <= self.copy_rows:
                 self.copy_node(&node)
@@ -273,10 +276,18 @@ cdef class Grower:
                 and node.n <= MAX_RANKED
             ):
                 self.rank_node(&node)
+            if self.wants_set(&node) and node.set < 0:
+                node.set = self.splitter.take_set(
+                    &self.blocks[node.level], &self.ids[node.start], node.n
+                )
+            self.splitter.set = node.set
             n_left = self.split_node(&node, totals, left, right)
+            self.splitter.set = -1
             if n_left == 0:
+                self.splitter.release_set(node.set)
                 continue
             self.set_split(id, n_left, node.n, &self.blocks[node.level])
+            self.share_set(&node, n_left, sets)
             child = node
             child.depth += 1
             child.parent = id
@@ -285,6 +296,7 @@ cdef class Grower:
             child.start = node.start + n_left
             child.n = node.n - n_left
             child.is_left = False
+            child.set = sets[1]
             if self.limits.monotonic:
                 self.bound(&child, &node, middle)
             if self.push(&child, right) < 0:
@@ -292,6 +304,7 @@ cdef class Grower:
             child.start = node.start
             child.n = n_left
             child.is_left = True
+            child.set = sets[0]
             if self.limits.monotonic:
                 self.bound(&child, &node, middle)
             if self.push(&child, left) < 0:
@@ -308,6 +321,7 @@ cdef class Grower:
         node.parent = -1
         node.is_left = False
         node.level = ALL_ROWS
+        node.set = -1
         node.n_constant = 0
         node.lower = -INFINITY
         node.upper = INFINITY
@@ -449,6 +463,50 @@ cdef class Grower:
             child.upper = middle
         else:
             child.lower = middle
+
+    # -- histograms to subtract from ----
+
+    cdef bint wants_set(self, const Pending* node) noexcept nogil:
+        """Whether histograms of all features pay in a node: smaller ones are copied."""
+        return (
+            self.splitter.n_sets > 0
+            and node.level == ALL_ROWS
+            and node.n > self.copy_rows
+        )
+
+    cdef void share_set(
+        self, const Pending* node, Py_ssize_t n_left, Py_ssize_t* sets
+    ) noexcept nogil:
+        """Histograms of the children of a node, whose rows are in order already.
+
+        Those of the smaller child are filled, those of the larger one are what is left.
+        """
+        cdef Py_ssize_t n_right = node.n - n_left, part
+        cdef int small = 0 if n_left < n_right else 1
+
+        sets[0] = -1
+        sets[1] = -1
+        if node.set < 0:
+            return
+        part = -1
+        if (
+            max(n_left, n_right) > self.copy_rows
+            and node.depth + 1 < self.max_depth
+        ):
+            part = self.splitter.take_set(
+                &self.blocks[node.level],
+                &self.ids[node.start + (n_left if small else 0)],
+                min(n_left, n_right),
+            )
+        if part < 0:
+            self.splitter.release_set(node.set)
+            return
+        self.splitter.subtract_set(part, node.set)
+        sets[1 - small] = node.set
+        if min(n_left, n_right) > self.copy_rows:
+            sets[small] = part
+        else:
+            self.splitter.release_set(part)
 
     # -- copies ----
 

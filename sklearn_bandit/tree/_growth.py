@@ -29,6 +29,10 @@ MIN_BATCHES = {"mab": 4, "auto": 4, "mab-thesis": 2}
 N_SLOTS = 256
 MAX_CELLS = 1 << 25
 
+# Where all features are searched, a node on each level of the tree may hold histograms
+# for its descendants to subtract from. Only large nodes do, so there are few levels.
+MAX_SETS = 32
+
 # All features are ranked when a node becomes small, a few are drawn in each node below
 # it. With more than this many to one, ranking would cost more than all the searches.
 RANKED_PER_DRAWN = 16
@@ -117,11 +121,12 @@ def make_splitter(estimator, problem, target, constraints, budget, seed, count_r
     max_features = count_features(estimator.max_features, problem.n_features)
     if constraints is None:
         constraints = np.zeros(problem.n_features, dtype=np.int8)
+    n_thresholds = count_thresholds(estimator, problem)
     arguments = (
         target,
         packed.n_bins,
         max_features,
-        count_thresholds(estimator, problem),
+        n_thresholds,
         constraints,
         MAX_INT64 if budget is None else budget,
         seed,
@@ -137,7 +142,12 @@ def make_splitter(estimator, problem, target, constraints, budget, seed, count_r
         or n_cells > MAX_CELLS
         or problem.n_samples < smallest_sampled(estimator)
     ):
-        return Splitter(*arguments)
+        uses_all = n_thresholds == 0 and max_features >= problem.n_features
+        size = N_SLOTS * problem.n_features * target.n_channels
+        n_sets = min(MAX_SETS, MAX_CELLS // size)
+        return Splitter(
+            *arguments, n_sets=n_sets if uses_all and target.subtracts else 0
+        )
     if estimator.solver == "mab-thesis":
         return ThesisSplitter(
             *arguments,

@@ -99,7 +99,8 @@ class Problem:
                 self.labels, self.n_classes, counts, weights, entropy
             ), ids
         moments = np.empty((self.n_samples, 1 + self.centred.shape[1]))
-        if weights is None:
+        integral = weights is None
+        if integral:
             weights = 1.0 if counts is None else counts
         moments[:, 0] = weights
         if self.criterion == "absolute_error":
@@ -107,7 +108,7 @@ class Problem:
             return MedianTarget(moments, len(ids)), ids
         np.multiply(self.centred, moments[:, :1], out=moments[:, 1:])
         poisson = self.criterion == "poisson"
-        return RealTarget(moments, self.shift, poisson), ids
+        return RealTarget(moments, self.shift, poisson, integral), ids
 
 
 def as_counts(weights):

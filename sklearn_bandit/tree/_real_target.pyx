@@ -35,6 +35,8 @@ cdef class RealTarget(Target):
         What was subtracted from y: its mean, or 0 for the Poisson deviance.
     poisson : bool
         Half Poisson deviance instead of the squared error.
+    integral : bool
+        Whether all weights are integers.
     """
 
     cdef const double[:, ::1] moments
@@ -45,7 +47,7 @@ cdef class RealTarget(Target):
     cdef double* running
     cdef double* copied[N_LEVELS]
 
-    def __init__(self, moments, shift, poisson):
+    def __init__(self, moments, shift, poisson, integral):
         self.moments = moments
         self.shift = shift
         self.poisson = poisson
@@ -55,6 +57,7 @@ cdef class RealTarget(Target):
         self.n_values = self.n_outputs
         self.has_losses = True
         self.keeps_left = False
+        self.subtracts = integral and not poisson
         self.divides = not poisson
         self.sorts = self.n_cells == 2 and not poisson
 
@@ -258,6 +261,13 @@ cdef class RealTarget(Target):
             self.cells + slot * N_SLOTS * self.n_cells, 0,
             N_SLOTS * self.n_cells * sizeof(double),
         )
+
+    cdef void subtract(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil:
+        cdef Py_ssize_t i, size = N_SLOTS * self.n_cells
+
+        Target.subtract(self, part, whole)
+        for i in range(size):
+            self.cells[whole * size + i] -= self.cells[part * size + i]
 
     # -- random thresholds ----
 

@@ -25,6 +25,10 @@ cdef class Splitter:
     cdef uint8_t[::1] largest
     cdef double[::1] left                   # scratch: totals of a left child
     cdef uint64_t random                    # state of the random numbers
+    cdef Py_ssize_t n_sets                  # sets of histograms of all features
+    cdef Py_ssize_t[::1] free_sets          # those that no node has: all cells are 0
+    cdef Py_ssize_t n_free
+    cdef Py_ssize_t set                     # that of the node to search; -1: none
     cdef readonly int64_t n_insertions
     cdef int64_t max_insertions
 
@@ -40,6 +44,12 @@ cdef class Splitter:
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil
+    cdef Py_ssize_t take_set(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n
+    ) noexcept nogil
+    cdef void release_set(self, Py_ssize_t set) noexcept nogil
+    cdef void subtract_set(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil
+    cdef Py_ssize_t set_slot(self, Py_ssize_t set) noexcept nogil
     cdef bint sorts(self, const Limits* limits) noexcept nogil
     cdef Outcome search_tiny(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,

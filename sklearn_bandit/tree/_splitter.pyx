@@ -52,11 +52,14 @@ cdef class Splitter:
         Of the random numbers.
     count_rows : bool
         Whether `min_samples_leaf` needs the number of rows in each cell.
+    n_sets : int
+        Sets of histograms of all features to make room for. With these, the histograms
+        of the larger child of a node are its parent's less those of the smaller one.
     """
 
     def __init__(
         self, Target target, n_bins, max_features, n_thresholds, constraints,
-        max_insertions, seed, count_rows,
+        max_insertions, seed, count_rows, n_sets=0,
     ):
         self.target = target
         self.n_bins = n_bins
@@ -71,11 +74,15 @@ cdef class Splitter:
         self.smallest = np.empty(self.n_features + 64, dtype=np.uint8)
         self.largest = np.empty(self.n_features + 64, dtype=np.uint8)
         self.left = np.empty(target.n_channels)
+        self.n_sets = n_sets
+        self.free_sets = np.arange(n_sets, dtype=np.intp)
+        self.n_free = n_sets
+        self.set = -1
         target.reserve(self.slots_needed(), count_rows)
 
     def slots_needed(self):
         """Histograms that are held at the same time."""
-        return MAX_GROUP
+        return MAX_GROUP + self.n_sets * self.n_features
 
     cdef Outcome search(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
@@ -98,8 +105,8 @@ cdef class Splitter:
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil:
         """Find the best split by histograms."""
-        cdef int kind = self.choose_kind(n, totals)
-        cdef Py_ssize_t j, n_group, n_varying = 0, place
+        cdef int kind = self.choose_kind(n, totals) if self.set < 0 else 0
+        cdef Py_ssize_t j, n_group, n_varying = 0, place, slot
         cdef int32_t group[MAX_GROUP]
 
         best.feature = -1
@@ -112,18 +119,67 @@ cdef class Splitter:
         while n_varying < self.max_features and place < self.n_features:
             n_group = min(self.max_features - n_varying, self.n_features - place)
             n_group = min(n_group, <Py_ssize_t> MAX_GROUP)
-            if not self.can_pay(n * n_group):
-                return PENNILESS
             self.draw(place, n_group)
             memcpy(group, &self.features[place], n_group * sizeof(int32_t))
-            self.target.fill(block, ids, n, group, n_group, 0, kind)
+            if self.set < 0:
+                if not self.can_pay(n * n_group):
+                    return PENNILESS
+                self.target.fill(block, ids, n, group, n_group, 0, kind)
             for j in range(n_group):
-                if self.scan(block, j, group[j], kind, totals, limits, True, best):
+                slot = j if self.set < 0 else self.set_slot(self.set) + group[j]
+                if self.scan(
+                    block, slot, group[j], kind, totals, limits, self.set < 0, best
+                ):
                     n_varying += 1
                 else:
                     self.set_aside(place + j, n_constant)
             place += n_group
         return NOTHING if best.feature < 0 else FOUND
+
+    cdef Py_ssize_t set_slot(self, Py_ssize_t set) noexcept nogil:
+        """Where the histogram of the first feature of a set is."""
+        return MAX_GROUP + set * self.n_features
+
+    cdef Py_ssize_t take_set(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n
+    ) noexcept nogil:
+        """Fill histograms of all features; -1 if there is no room or no budget."""
+        cdef int32_t group[MAX_GROUP]
+        cdef Py_ssize_t set, first = 0, n_group, j
+
+        if self.n_free == 0 or not self.can_pay(n * self.n_features):
+            return -1
+        self.n_free -= 1
+        set = self.free_sets[self.n_free]
+        while first < self.n_features:
+            n_group = min(<Py_ssize_t> MAX_GROUP, self.n_features - first)
+            for j in range(n_group):
+                group[j] = <int32_t> (first + j)
+            self.target.fill(
+                block, ids, n, group, n_group, self.set_slot(set) + first, 0
+            )
+            first += n_group
+        return set
+
+    cdef void release_set(self, Py_ssize_t set) noexcept nogil:
+        """Empty a set for others to use."""
+        cdef Py_ssize_t feature
+
+        if set < 0:
+            return
+        for feature in range(self.n_features):
+            self.target.clear(self.set_slot(set) + feature)
+        self.free_sets[self.n_free] = set
+        self.n_free += 1
+
+    cdef void subtract_set(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil:
+        """Take the histograms of one child from those of its parent."""
+        cdef Py_ssize_t feature
+
+        for feature in range(self.n_features):
+            self.target.subtract(
+                self.set_slot(part) + feature, self.set_slot(whole) + feature
+            )
 
     cdef bint sorts(self, const Limits* limits) noexcept nogil:
         """Whether tiny nodes are searched by sorting."""

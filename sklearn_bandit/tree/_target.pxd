@@ -11,6 +11,7 @@ cdef class Target:
     cdef readonly Py_ssize_t n_values       # numbers in the prediction of a node
     cdef readonly bint has_losses           # whether the bandit can compare splits
     cdef bint keeps_left                    # whether Split.left is its totals
+    cdef readonly bint subtracts            # whether it has `subtract`
     cdef bint divides                       # whether it has `divide`
     cdef bint sorts                         # whether it has `search_sorted`
     cdef Py_ssize_t n_slots                 # histograms there is room for
@@ -54,6 +55,7 @@ cdef class Target:
         self, Py_ssize_t slot, int kind, int32_t n_bins, uint64_t* out
     ) noexcept nogil
     cdef void clear(self, Py_ssize_t slot) noexcept nogil
+    cdef void subtract(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil
 
     # -- random thresholds ----
     cdef double divide(

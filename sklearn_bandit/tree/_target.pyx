@@ -59,6 +59,17 @@ cdef class Target:
         if self.sizes != NULL:
             memset(self.sizes + slot * N_SLOTS, 0, N_SLOTS * sizeof(uint32_t))
 
+    cdef void subtract(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil:
+        """Take the histogram of one child from that of its parent: the other child's.
+
+        Only where weights are integers, so that what is empty becomes exactly 0.
+        """
+        cdef Py_ssize_t i
+
+        if self.sizes != NULL:
+            for i in range(N_SLOTS):
+                self.sizes[whole * N_SLOTS + i] -= self.sizes[part * N_SLOTS + i]
+
     # The rest is the subclasses'; a base that is asked answers "nothing".
 
     cdef int reserve_copy(self, Py_ssize_t level, Py_ssize_t n_rows) except -1:

@@ -18,6 +18,15 @@ MAX_FEATURES = np.iinfo(np.uint16).max + 1
 MIN_PARALLEL = 1_000_000
 
 
+class SparseInputMixin:
+    """Say that sparse input is accepted, as scikit-learn 1.6 does not of its trees."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
 @contextmanager
 def unchanged_on_error(estimator):
     """Give an estimator back its attributes if the body raises or is interrupted."""

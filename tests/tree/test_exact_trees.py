@@ -194,3 +194,27 @@ def test_prediction_follows_the_bins():
         assert_allclose(
             (sums[~inner] / sizes[~inner]), model.tree_.value[~inner, 0, 0], rtol=1e-9
         )
+
+
+@pytest.mark.parametrize("min_samples_leaf", [1, 50])
+@pytest.mark.parametrize("regression", [False, True])
+def test_subtracted_histograms(regression, min_samples_leaf):
+    # Nodes of more than 8,000 rows: the larger child's histograms are differences.
+    rng = np.random.default_rng(0)
+    n = 40_000
+    X = rng.integers(0, 100, (n, 6)).astype(np.float32)
+    X[rng.random(n) < 0.1, 2] = np.nan
+    y = X[:, 0] * X[:, 1] + 20 * X[:, 3] + 500 * rng.normal(size=n)
+    kind = "Regressor" if regression else "Classifier"
+    if not regression:
+        y = np.digitize(y, [1000, 3000, 5000])
+    options = {
+        "max_depth": 5,
+        "min_samples_leaf": min_samples_leaf,
+        "random_state": 0,
+    }
+    ours = getattr(tree, f"DecisionTree{kind}")(solver="exact", **options).fit(X, y)
+    theirs = getattr(sklearn_tree, f"DecisionTree{kind}")(**options).fit(X, y)
+    assert_same_tree(ours, theirs)
+    # Five levels of full histograms would be five times the data.
+    assert ours.n_insertions_ < 4.2 * X.size
