@@ -59,6 +59,7 @@ cdef class RealTarget(Target):
         self.keeps_left = False
         self.subtracts = integral and not poisson
         self.divides = not poisson
+        self.tie = TIE
         self.sorts = self.n_cells == 2 and not poisson
 
     def __dealloc__(self):
@@ -284,8 +285,7 @@ cdef class RealTarget(Target):
             right = totals[k] - left[k]
             score += left[k] * left[k] / left[0]
             score += right * right / (totals[0] - left[0])
-        # A later feature with the same score does not replace an earlier one.
-        return score - TIE * fabs(score)
+        return score
 
     # -- tiny nodes ----
 

@@ -12,7 +12,7 @@ would be wasted deep in the tree.
 
 import numpy as np
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy, memset
 
 from sklearn_bandit._simd cimport simd_void
@@ -267,7 +267,7 @@ cdef class Splitter:
                 block, ids, n, feature, totals, &cut, &self.left[0]
             )
             left_weight = self.target.weight(&self.left[0])
-            if score > best.score and is_allowed(
+            if score - self.target.tie * fabs(score) > best.score and is_allowed(
                 limits, 0, left_weight, weight - left_weight, cut.n_left, 0.0, 0.0
             ):
                 best.feature = feature

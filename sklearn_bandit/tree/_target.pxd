@@ -14,6 +14,7 @@ cdef class Target:
     cdef readonly bint subtracts            # whether it has `subtract`
     cdef bint divides                       # whether it has `divide`
     cdef bint sorts                         # whether it has `search_sorted`
+    cdef double tie                         # relative rounding error of a score
     cdef Py_ssize_t n_slots                 # histograms there is room for
     cdef uint64_t* occupied                 # four words a slot: bins to look at
     cdef uint32_t* sizes                    # rows in each cell (NULL: not wanted)
