@@ -7,6 +7,10 @@ from ._searches import exact_build, exact_swap, nearest_two
 # Bytes of exact rows that are held at once, beside the cache.
 ROWS_AT_ONCE = 2**26
 
+# Losses closer than this, relative to the loss, are equal: they differ by the order in
+# which a processor adds them up. The two samples of a cluster of two are such equals.
+EQUAL = 1e-12
+
 # Below this many distances a second thread costs more than it saves.
 SERIAL_DISTANCES = 2**17
 
@@ -138,18 +142,19 @@ class Clusters:
 
         Of equal arms the one that comes first in the data is taken.
         """
-        best = np.inf, self.n, None
+        arms = np.asarray(arms)
+        losses = np.empty(len(arms))
+        first = 0
         for part in self._parts(arms):
-            losses = np.empty(len(part))
             rows = self.rows(part)
-            exact_build(
-                rows, self.weights, self.nearest, losses, self._threads(rows.size)
-            )
-            losses[self._are_medoids(part)] = np.inf
-            for i in np.flatnonzero(losses == losses.min()):
-                found = losses[i], self.distances.order[part[i]], part[i]
-                best = min(best, found)
-        return best[2], best[0]
+            out = losses[first : first + len(part)]
+            exact_build(rows, self.weights, self.nearest, out, self._threads(rows.size))
+            first += len(part)
+        losses[self._are_medoids(arms)] = np.inf
+        least = losses.min()
+        equals = np.flatnonzero(losses <= least + EQUAL * abs(least))
+        i = equals[np.argmin(self.distances.order[arms[equals]])]
+        return int(arms[i]), float(losses[i])
 
     def swap_changes(self, arms):
         """Change of the loss by each swap, of shape (n_arms, n_clusters)."""
@@ -179,14 +184,15 @@ class Clusters:
         if len(arms) == 0:
             return None, None, np.inf
         changes = self.swap_changes(arms)
-        i, removed = np.nonzero(changes == changes.min())
+        equal = changes <= changes.min() + EQUAL * abs(self.loss)
+        i, removed = np.nonzero(equal)
         first = np.lexsort((removed, self.distances.order[np.asarray(arms)[i]]))[0]
         i, removed = i[first], removed[first]
         return int(arms[i]), int(removed), float(changes[i, removed])
 
     def is_improvement(self, change, tol=0.0):
         """Whether a change of the loss is worth a swap, rounding considered."""
-        return change < -max(tol, 1e-12) * abs(self.loss)
+        return change < -max(tol, EQUAL) * abs(self.loss)
 
     def _are_medoids(self, arms):
         is_medoid = np.zeros(self.n, dtype=bool)
