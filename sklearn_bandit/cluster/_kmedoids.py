@@ -27,16 +27,20 @@ from .._compat import (
 from .._progress import ProgressMixin
 from .._threads import effective_n_threads
 from ._bandit_pam import BanditSearch
+from ._cache import RowCache
 from ._clusters import Clusters
 from ._eager import EagerSearch
 from ._init import plus_plus_medoids, random_medoids
 from ._metrics import FAST_METRICS, distances_between, fix_params, make_distances
 from ._pam import ExactSearch, FullMatrix
-from ._sample import ROW_SHARE, RowCache, Sample
+from ._sample import Sample
 
 # Up to this many samples "auto" computes everything, which pays while the matrix is
 # small; the benchmark `kmedoids.cut-over` measures where.
 AUTO_EXACT = 3000
+
+# Of the cache, the part for exact rows; the rest is for tiles.
+ROW_SHARE = 0.25
 
 
 class BanditKMedoids(
@@ -288,10 +292,12 @@ class BanditKMedoids(
             rows = (
                 FullMatrix(distances) if fits else RowCache(distances, self.cache_size)
             )
-            clusters = Clusters(rows, distances, weights, self.n_clusters, n_threads)
+            clusters = Clusters(
+                rows, distances.order, weights, self.n_clusters, n_threads
+            )
             return clusters, ExactSearch(clusters, self.tol)
         rows = RowCache(distances, ROW_SHARE * self.cache_size)
-        clusters = Clusters(rows, distances, weights, self.n_clusters, n_threads)
+        clusters = Clusters(rows, distances.order, weights, self.n_clusters, n_threads)
         room = (1 - ROW_SHARE) * self.cache_size
         sample = Sample(distances, self.batch_size, room, n_threads)
         kind = {"bandit": BanditSearch, "eager": EagerSearch}[algorithm]
@@ -311,12 +317,13 @@ class BanditKMedoids(
             for _ in range(n_init):
                 self._start(search, clusters, init, random_state, progress)
                 n_iter = n_swaps = 0
-                improved = len(clusters.medoids) < clusters.n
+                improved = self.n_clusters < clusters.n
                 while improved and n_iter < self.max_iter:
                     with progress.step("swap"):
                         improved = search.swap_step()
                     n_iter += 1
                     n_swaps += improved
+                search.finish()
                 if best is None or clusters.loss < best[1]:
                     best = (
                         np.array(clusters.medoids),
@@ -330,9 +337,8 @@ class BanditKMedoids(
 
     def _start(self, search, clusters, init, random_state, progress):
         """Choose the first medoids."""
-        search.restart()
-        clusters.clear()
         if isinstance(init, str) and init == "build":
+            search.start()
             for _ in range(self.n_clusters):
                 with progress.step("build"):
                     search.build_step()
@@ -340,7 +346,7 @@ class BanditKMedoids(
         if isinstance(init, str):
             draw = random_medoids if init == "random" else plus_plus_medoids
             init = draw(clusters, random_state)
-        clusters.set(init)
+        search.start(init)
 
     def _check_init(self, n_samples, order):
         """Return `init`, as positions if it gives samples."""

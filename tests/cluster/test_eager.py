@@ -13,7 +13,7 @@ def best_change(X, medoids):
     """Best change of the loss by any swap, relative to the loss."""
     distances = DenseDistances(X, "euclidean", np.arange(len(X)), 1)
     clusters = Clusters(
-        FullMatrix(distances), distances, np.ones(len(X)), len(medoids), 1
+        FullMatrix(distances), distances.order, np.ones(len(X)), len(medoids), 1
     )
     clusters.set(medoids)
     return clusters.best_swap(np.arange(len(X)))[2] / clusters.loss
