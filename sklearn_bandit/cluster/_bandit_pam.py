@@ -34,8 +34,11 @@ N_FEW = 32
 # Rounding of float32 distances, relative to the mean distance.
 ROUNDING = 1e-6
 
-# A search samples at most this many times the distances that `max_exact` arms take.
+# A search samples at most this many times the distances that `max_exact` arms take; or
+# as many as this, the pairs of 16,384 samples, so that it is never cut short where exact
+# PAM is affordable.
 SAMPLE_BUDGET = 16
+LEAST_BUDGET = 2**28
 
 # Effective sizes with a quantile of their own: below, the radius is that of the least;
 # beyond, Student-t is normal to 0.3%.
@@ -61,10 +64,16 @@ class BanditSearch:
 
     Attributes
     ----------
+    n_known : int
+        Leading references that the medoids or the base arm may have been chosen on.
     n_truncated : int
         Searches in which more than `max_exact` arms were left when the budget was used
         up, so that only the best of them by estimate were computed.
     """
+
+    # While more than this share of the arms survives, none is dropped. With a survivor
+    # in five, some ten searches over all arms take as long as gathering the survivors.
+    dense = 0.2
 
     def __init__(self, clusters, sample, tol, delta, max_exact):
         self.clusters = clusters
@@ -72,6 +81,7 @@ class BanditSearch:
         self.tol = tol
         self.delta = delta
         self.max_exact = max_exact
+        self.n_known = sample.block
         self.n_truncated = 0
 
     def start(self, medoids=None):
@@ -133,18 +143,18 @@ class BanditSearch:
     def _eliminate(self, base, slack, delta, *, build):
         """Arms that may be better than the base arm, few enough to compute."""
         clusters, sample, n = self.clusters, self.sample, self.sample.n
-        n_rounds = 1 + max(ceil(log2(n / sample.block)), 0)
+        n_rounds = 1 + max(ceil(log2(n / self.n_known)), 0)
         quantiles = quantile_table(split_delta(delta, 1, 1, n_rounds))
-        survivors = sample.survivors(clusters, base, build=build)
-        survivors.eliminate(quantiles, slack)
-        budget = SAMPLE_BUDGET * self.max_exact * n
+        survivors = sample.survivors(clusters, base, self.n_known, build=build)
+        survivors.eliminate(quantiles, slack, self.dense)
+        budget = max(SAMPLE_BUDGET * self.max_exact * n, LEAST_BUDGET)
         while not self._is_few(survivors):
             stop = min(2 * survivors.n_used, n)
             budget -= len(survivors) * (stop - survivors.n_used)
             if budget < 0:
                 break
             sample.extend(survivors, clusters, base, stop, build=build)
-            survivors.eliminate(quantiles, slack)
+            survivors.eliminate(quantiles, slack, self.dense)
         survivors.keep(np.flatnonzero(~np.isin(survivors.arms, clusters.medoids)))
         if len(survivors) > self.max_exact:
             if survivors.n_used < n:

@@ -10,6 +10,7 @@ another one; its loss is as good on average.
 
 import numpy as np
 
+from ..bandit import split_delta
 from ._bandit_pam import ROUNDING, BanditSearch, smallest
 from ._clusters import Clusters
 from ._sample import SampleRows
@@ -34,6 +35,9 @@ class EagerSearch(BanditSearch):
         The medoids of BUILD and the first descent, by the leading references alone.
     """
 
+    # Stop tests are few: what they compute hardly serves again.
+    dense = 0.7
+
     def __init__(self, clusters, sample, *args):
         super().__init__(clusters, sample, *args)
         rows = SampleRows(sample, N_BLOCKS * sample.block)
@@ -44,6 +48,7 @@ class EagerSearch(BanditSearch):
             clusters.n_clusters,
             clusters.n_threads,
         )
+        self.n_known = self.trial.n
 
     def start(self, medoids=None):
         """Begin from these medoids, or from none for BUILD."""
@@ -106,6 +111,8 @@ class EagerSearch(BanditSearch):
     def _undecided(self):
         """Do the stop test: return the arms that may improve by more than `tol`."""
         clusters = self.clusters
-        delta = self._swap_delta(self.delta)
+        # A stop test that fails is followed by another: test t gets 1 / (t (t + 1)).
+        self._n_swap_searches += 1
+        delta = split_delta(self.delta, 1, self._n_swap_searches)
         slack = (ROUNDING - self.tol) * clusters.in_scale(abs(clusters.loss))
         return self._eliminate(clusters.present(), slack, delta, build=False)

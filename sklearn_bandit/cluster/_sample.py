@@ -18,10 +18,6 @@ from ._searches import accumulate, reduce_bounds, reduce_means
 # Tiles that are computed, kept and passed over together: 32 MB with 512 references.
 CHUNK_TILES = 32
 
-# While more than this share of all arms survives, none is dropped: a pass over arms
-# that are side by side takes a tenth of the time of gathering them.
-DENSE = 0.2
-
 
 class Sample:
     """Distances of all arms to the leading references, and passes over them.
@@ -75,10 +71,8 @@ class Sample:
             reduce_means(sums, 1.0 / stop, means[arms], removed[arms])
         return means, removed
 
-    def survivors(self, clusters, base, *, build):
-        """Compare all arms with the base arm on two blocks of references.
-
-        The choice of the base arm may have depended on the first block, not on others.
+    def survivors(self, clusters, base, n_known, *, build):
+        """Compare all arms with the base arm on the leading references.
 
         Parameters
         ----------
@@ -86,6 +80,9 @@ class Sample:
             The medoids so far.
         base : ndarray of shape (n,)
             Rewards of the base arm, times the distances' scale.
+        n_known : int
+            Leading references on which the medoids or the choice of the base arm may
+            have depended: whole blocks. As many others make the sample.
         build : bool
             Rewards of BUILD rather than SWAP.
 
@@ -94,11 +91,11 @@ class Sample:
         Survivors
             All arms.
         """
-        stop = min(2 * self.block, self.n)
+        stop = min(2 * n_known, self.n)
         known = _empty_sums(slice(0, self.n), clusters, build, moments=False)
         sums = _empty_sums(slice(0, self.n), clusters, build, moments=True)
-        survivors = Survivors(self._arms, known, sums, self.block, 0, self.n)
-        self._extend(survivors, known, clusters, base, self.block, build)
+        survivors = Survivors(self._arms, known, sums, n_known, 0, self.n)
+        self._extend(survivors, known, clusters, base, n_known, build)
         self._extend(survivors, sums, clusters, base, stop, build)
         return survivors
 
@@ -188,11 +185,8 @@ class Survivors:
     def __len__(self):
         return len(self.arms)
 
-    def eliminate(self, quantiles, slack):
+    def eliminate(self, quantiles, slack, dense):
         """Drop the arms that are worse than the base arm.
-
-        As long as many of them survive all are kept: their tiles need no gathering
-        then, and the distances serve later searches.
 
         Parameters
         ----------
@@ -201,6 +195,9 @@ class Survivors:
         slack : float
             Arms with a lower bound up to this survive: room for rounding, so that equal
             arms are told apart by exact sums only.
+        dense : float
+            While more than this share of all arms survives, none is dropped: their
+            tiles need no gathering then, and the distances serve later searches.
         """
         self.means = np.empty(len(self))
         self.lower = np.empty(len(self))
@@ -217,7 +214,7 @@ class Survivors:
             removed,
         )
         survive = self.lower <= slack
-        is_dense = len(self) == self.n_total and survive.mean() > DENSE
+        is_dense = len(self) == self.n_total and survive.mean() > dense
         if not is_dense or self.n_used == self.n_total:
             self.keep(np.flatnonzero(survive))
 

@@ -93,7 +93,7 @@ def test_quantiles_are_on_the_safe_side():
 
 def test_the_budget_ends_a_search_of_equals(monkeypatch):
     """Points on a circle: every one is as good a first medoid as any other."""
-    monkeypatch.setattr(_bandit_pam, "SAMPLE_BUDGET", 1)
+    monkeypatch.setattr(_bandit_pam, "LEAST_BUDGET", 0)
     angle = np.linspace(0, 2 * np.pi, 4_000, endpoint=False)
     X = np.column_stack([np.cos(angle), np.sin(angle)]).astype(np.float32)
     model = BanditKMedoids(
