@@ -34,8 +34,8 @@ N_FEW = 32
 # Rounding of float32 distances, relative to the mean distance.
 ROUNDING = 1e-6
 
-# A search samples at most this many times the distances that `max_exact` arms take; or
-# as many as this, the pairs of 16,384 samples, so that it is never cut short where exact
+# A search samples at most this many times the distances that `max_exact` arms take, or
+# as many as the second, the pairs of 16,384 samples: it is never cut short where exact
 # PAM is affordable.
 SAMPLE_BUDGET = 16
 LEAST_BUDGET = 2**28

@@ -198,6 +198,6 @@ class Clusters:
     def _parts(self, arms):
         row_bytes = self.n * self.rows.dtype.itemsize
         step = max(ROWS_AT_ONCE // row_bytes, 1)
-        arms = [int(arm) for arm in arms]
+        arms = np.asarray(arms).tolist()
         for first in range(0, len(arms), step):
             yield arms[first : first + step]

@@ -320,7 +320,6 @@ def fill_rows(
     const floating[::1] squares,
     int kind,
     const Py_ssize_t[::1] arms,
-    Py_ssize_t first,
     floating[:, :] out,
     int n_threads,
 ):
@@ -334,12 +333,10 @@ def fill_rows(
     ----------
     X, squares, kind, arms, n_threads
         As in `fill_tiles`.
-    first : int
-        Only the distances to the rows from here on.
-    out : ndarray of shape (len(arms), n_samples - first)
-        Written.
+    out : ndarray of shape (len(arms), n_rows)
+        Written: the distances to so many leading rows of X.
     """
-    cdef Py_ssize_t n = X.shape[0] - first, d = X.shape[1], p
+    cdef Py_ssize_t n = out.shape[1], d = X.shape[1], p
     cdef Py_ssize_t n_panels = (n + PANEL - 1) // PANEL
     dtype = np.float32 if floating is float else np.float64
     # The last arm is repeated to a multiple of four.
@@ -353,9 +350,8 @@ def fill_rows(
 
     for p in prange(n_panels, nogil=True, schedule="dynamic", num_threads=n_threads):
         _row_panel(
-            X, squares, kind, arms, gathered, first, p * PANEL,
-            min(PANEL, n - p * PANEL), &panels[thread_num(), 0],
-            &found[thread_num(), 0, 0], out,
+            X, squares, kind, arms, gathered, p * PANEL, min(PANEL, n - p * PANEL),
+            &panels[thread_num(), 0], &found[thread_num(), 0, 0], out,
         )
 
 
@@ -365,7 +361,6 @@ cdef void _row_panel(
     int kind,
     const Py_ssize_t[::1] arms,
     floating[:, ::1] gathered,
-    Py_ssize_t first,
     Py_ssize_t start,
     Py_ssize_t width,
     floating* panel,
@@ -377,17 +372,17 @@ cdef void _row_panel(
     cdef floating value
 
     if d < LONG_ROWS:
-        _transpose(&X[first + start, 0], width, d, panel)
+        _transpose(&X[start, 0], width, d, panel)
     for a in range(0, n_arms, 4):
         if d >= LONG_ROWS:
             for j in range(width):
                 if kind == MANHATTAN:
                     _row_absolute(
-                        &X[first + start + j, 0], &gathered[a, 0], d, found + j
+                        &X[start + j, 0], &gathered[a, 0], d, found + j
                     )
                 else:
                     _row_squares(
-                        &X[first + start + j, 0], &gathered[a, 0], d, found + j
+                        &X[start + j, 0], &gathered[a, 0], d, found + j
                     )
         else:
             for i in range(0, QUAD, 2):
@@ -403,7 +398,7 @@ cdef void _row_panel(
                     )
         for i in range(min(QUAD, n_arms - a)):
             for j in range(width):
-                sample = first + start + j
+                sample = start + j
                 value = found[i * PANEL + j]
                 if kind == EUCLIDEAN:
                     value = sqrt(value)
