@@ -97,8 +97,7 @@ class BanditSearch:
         clusters, sample = self.clusters, self.sample
         # Half of delta is for BUILD, in equal parts.
         delta = self.delta / 2 / clusters.n_clusters
-        means, _ = sample.means(clusters, sample.block, build=True)
-        means[clusters.medoids] = np.inf
+        means, _ = sample.means(clusters, sample.block, range(sample.n), build=True)
         scouts = smallest(means, N_SCOUTS)
         leader, loss = clusters.best_addition(scouts)
         base = clusters.rewards(leader)
@@ -111,8 +110,7 @@ class BanditSearch:
         """Make the best swap; return whether there was one."""
         clusters, sample = self.clusters, self.sample
         delta = self._swap_delta(self.delta / 2)
-        means, _ = sample.means(clusters, sample.block, build=False)
-        means[clusters.medoids] = np.inf
+        means, _ = sample.means(clusters, sample.block, range(sample.n), build=False)
         scouts = smallest(means, N_SCOUTS)
         arm, removed, change = clusters.best_swap(scouts)
         loss = clusters.in_scale(abs(clusters.loss))

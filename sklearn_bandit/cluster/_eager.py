@@ -1,10 +1,11 @@
 """A local optimum under single swaps, by whichever swaps come first.
 
-BUILD and a first descent run on the leading references alone. Then swaps are
-made as soon as they improve the exact loss, looking only at the arms that the sample
-likes best; several of them share the rows of one look. When none of those improves, a
-stop test over all arms decides: arms whose change may be an improvement are sampled
-further, and computed exactly when few. The path is not PAM's and the optimum may be
+BUILD and a first descent run on the leading references alone. Then swaps are made as
+soon as they improve the exact loss, looking only at the arms that the sample likes
+best; several of them share the rows of one look. Very many arms are looked at in turns,
+a part at a time. When no look improves, a stop test over all arms decides: arms whose
+change may be an improvement are sampled further, on references that no medoid was
+chosen on, and computed exactly when few. The path is not PAM's and the optimum may be
 another one; its loss is as good on average.
 """
 
@@ -17,6 +18,10 @@ from ._sample import SampleRows
 
 # Blocks of references of BUILD and the first descent.
 N_BLOCKS = 2
+
+# Arms that BUILD, the first descent and one look choose from: their tiles fit into the
+# default cache. A multiple of the arms that are passed over together.
+PART = 2**17
 
 # Arms of one look, whose exact rows are computed together: as many as a quarter of the
 # block, so that small blocks mean few distances, and at most this many.
@@ -49,12 +54,17 @@ class EagerSearch(BanditSearch):
             clusters.n_threads,
         )
         self.n_known = self.trial.n
+        self._parts = [
+            range(first, min(first + PART, sample.n))
+            for first in range(0, sample.n, PART)
+        ]
 
     def start(self, medoids=None):
         """Begin from these medoids, or from none for BUILD."""
         super().start()
         self.trial.set([] if medoids is None else medoids)
         self._candidates = []
+        self._n_looks = 0
 
     def finish(self):
         """End a start: leave its result in the clusters."""
@@ -63,8 +73,8 @@ class EagerSearch(BanditSearch):
 
     def build_step(self):
         """Add the medoid that is best on the sample."""
-        means, _ = self.sample.means(self.trial, self.trial.n, build=True)
-        means[self.trial.medoids] = np.inf
+        arms = self._parts[0]
+        means, _ = self.sample.means(self.trial, self.trial.n, arms, build=True)
         self.trial.add(np.argmin(means))
 
     def swap_step(self):
@@ -75,13 +85,13 @@ class EagerSearch(BanditSearch):
             self.finish()
         return (
             self._swap_one_of(self._candidates)
-            or self._swap_one_of(self._look())
+            or any(self._swap_one_of(self._look()) for _ in self._parts)
             or self._swap_one_of(self._undecided())
         )
 
     def _swap_on_sample(self):
         trial = self.trial
-        means, removed = self._changes(trial)
+        means, removed = self._changes(trial, self._parts[0])
         arm = np.argmin(means)
         present = trial.in_scale(abs(trial.loss))
         if means[arm] >= -max(SAMPLE_TOL, self.tol) * present:
@@ -99,14 +109,15 @@ class EagerSearch(BanditSearch):
         return True
 
     def _look(self):
-        """Arms that the sample likes best."""
-        means, _ = self._changes(self.clusters)
-        return smallest(means, min(N_CANDIDATES, max(self.sample.block // 4, 1)))
+        """Arms of the next part that the sample likes best."""
+        arms = self._parts[self._n_looks % len(self._parts)]
+        self._n_looks += 1
+        means, _ = self._changes(self.clusters, arms)
+        n_best = min(N_CANDIDATES, max(self.sample.block // 4, 1))
+        return arms.start + smallest(means, n_best)
 
-    def _changes(self, clusters):
-        means, removed = self.sample.means(clusters, self.trial.n, build=False)
-        means[clusters.medoids] = np.inf
-        return means, removed
+    def _changes(self, clusters, arms):
+        return self.sample.means(clusters, self.trial.n, arms, build=False)
 
     def _undecided(self):
         """Do the stop test: return the arms that may improve by more than `tol`."""

@@ -39,6 +39,10 @@ from ._sample import Sample
 # small; the benchmark `kmedoids.cut-over` measures where.
 AUTO_EXACT = 3000
 
+# Up to this many it follows PAM's path. Above, the distances of the first blocks, which
+# every step passes over, no longer fit into the default cache.
+AUTO_BANDIT = 100_000
+
 # Of the cache, the part for exact rows; the rest is for tiles.
 ROW_SHARE = 0.25
 
@@ -78,7 +82,8 @@ class BanditKMedoids(
         "bandit" follows PAM: its medoids, with probability `1 - delta`. "eager" makes
         any swap that improves and stops in a local optimum, which need not be PAM's but
         is as good on average: the fastest for many samples. "pam" computes all
-        distances. "auto" is "pam" up to 3,000 samples and "bandit" above.
+        distances. "auto" is "pam" up to 3,000 samples, "bandit" up to 100,000 and
+        "eager" above.
     init : {"build", "k-medoids++", "random"} or array-like of int, default="build"
         First medoids: PAM's greedy BUILD; samples drawn with probability as their
         distance to the medoids so far; samples drawn uniformly; or given samples.
@@ -262,7 +267,9 @@ class BanditKMedoids(
         random_state = check_random_state(self.random_state)
         algorithm = self.algorithm
         if algorithm == "auto":
-            algorithm = "pam" if len(used) <= AUTO_EXACT else "bandit"
+            n_used = len(used)
+            algorithm = "bandit" if n_used <= AUTO_BANDIT else "eager"
+            algorithm = "pam" if n_used <= AUTO_EXACT else algorithm
         order = used if algorithm == "pam" else random_state.permutation(used)
         init = self._check_init(n_samples, order)
         n_threads = effective_n_threads(self.n_jobs)

@@ -42,8 +42,8 @@ class Sample:
         self._arms = np.arange(distances.n)
         self._n_threads = n_threads
 
-    def means(self, clusters, stop, *, build):
-        """Mean reward of each arm on the leading references.
+    def means(self, clusters, stop, arms, *, build):
+        """Mean reward of some arms on the leading references.
 
         Parameters
         ----------
@@ -51,24 +51,32 @@ class Sample:
             The medoids so far.
         stop : int
             Number of references.
+        arms : range
+            Positions.
         build : bool
             Rewards of BUILD; else those of SWAP, less the present distances.
 
         Returns
         -------
-        means : ndarray of shape (n,)
-            The least over the swaps of an arm, times the distances' scale.
-        removed : ndarray of shape (n,)
+        means : ndarray of shape (len(arms),)
+            The least over the swaps of an arm, times the distances' scale; infinite for
+            medoids.
+        removed : ndarray of shape (len(arms),)
             The medoid that the best swap removes.
         """
-        means = np.empty(self.n)
-        removed = np.empty(self.n, dtype=np.intc)
+        means = np.empty(len(arms))
+        removed = np.empty(len(arms), dtype=np.intc)
         base = None if build else clusters.present()
-        for arms in self._chunks():
-            sums = _empty_sums(arms, clusters, build, moments=False)
-            for block in self._blocks(self._arms[arms], 0, stop):
+        step = CHUNK_TILES * ARM_TILE
+        for first in range(0, len(arms), step):
+            part = slice(first, min(first + step, len(arms)))
+            chunk = self._arms[arms.start : arms.stop][part]
+            sums = _empty_sums(len(chunk), clusters, build, moments=False)
+            for block in self._blocks(chunk, 0, stop):
                 self._accumulate(block, clusters, base, build, sums)
-            reduce_means(sums, 1.0 / stop, means[arms], removed[arms])
+            reduce_means(sums, 1.0 / stop, means[part], removed[part])
+        medoids = [x - arms.start for x in clusters.medoids if x in arms]
+        means[medoids] = np.inf
         return means, removed
 
     def survivors(self, clusters, base, n_known, *, build):
@@ -92,8 +100,8 @@ class Sample:
             All arms.
         """
         stop = min(2 * n_known, self.n)
-        known = _empty_sums(slice(0, self.n), clusters, build, moments=False)
-        sums = _empty_sums(slice(0, self.n), clusters, build, moments=True)
+        known = _empty_sums(self.n, clusters, build, moments=False)
+        sums = _empty_sums(self.n, clusters, build, moments=True)
         survivors = Survivors(self._arms, known, sums, n_known, 0, self.n)
         self._extend(survivors, known, clusters, base, n_known, build)
         self._extend(survivors, sums, clusters, base, stop, build)
@@ -110,11 +118,6 @@ class Sample:
                 part = sums[t : t + CHUNK_TILES]
                 self._accumulate(block, clusters, base, build, part)
         survivors.n_used = stop
-
-    def _chunks(self):
-        step = CHUNK_TILES * ARM_TILE
-        for first in range(0, self.n, step):
-            yield slice(first, min(first + step, self.n))
 
     def _blocks(self, arms, start, stop):
         """Tiles of some arms, block by block."""
@@ -227,8 +230,8 @@ class Survivors:
         self.sums = _take(self.sums, which)
 
 
-def _empty_sums(arms, clusters, build, *, moments):
-    n_tiles = -(-(arms.stop - arms.start) // ARM_TILE)
+def _empty_sums(n_arms, clusters, build, *, moments):
+    n_tiles = -(-n_arms // ARM_TILE)
     n_planes = (1 if build else 1 + clusters.n_clusters) * (3 if moments else 1)
     return np.zeros((n_tiles, n_planes, ARM_TILE))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_bandit.cluster import BanditKMedoids
+from sklearn_bandit.cluster import BanditKMedoids, _eager
 from sklearn_bandit.cluster._clusters import Clusters
 from sklearn_bandit.cluster._metrics import DenseDistances
 from sklearn_bandit.cluster._pam import FullMatrix
@@ -24,6 +24,17 @@ def test_ends_in_a_local_optimum(seed, hard_points):
     X = hard_points(2500, 5, seed)
     model = BanditKMedoids(
         5, algorithm="eager", batch_size=128, random_state=seed, n_jobs=1
+    ).fit(X)
+    assert best_change(X, model.medoid_indices_) >= -1e-12
+
+
+def test_arms_that_are_looked_at_in_turns_end_in_a_local_optimum(
+    hard_points, monkeypatch
+):
+    monkeypatch.setattr(_eager, "PART", 512)
+    X = hard_points(2500, 5, 9)
+    model = BanditKMedoids(
+        5, algorithm="eager", batch_size=64, random_state=0, n_jobs=1
     ).fit(X)
     assert best_change(X, model.medoid_indices_) >= -1e-12
 
