@@ -91,7 +91,7 @@ class EagerSearch(BanditSearch):
 
     def _swap_on_sample(self):
         trial = self.trial
-        means, removed = self._changes(trial, self._parts[0])
+        means, removed = self._changes(trial, trial.n, self._parts[0])
         arm = np.argmin(means)
         present = trial.in_scale(abs(trial.loss))
         if means[arm] >= -max(SAMPLE_TOL, self.tol) * present:
@@ -109,15 +109,19 @@ class EagerSearch(BanditSearch):
         return True
 
     def _look(self):
-        """Arms of the next part that the sample likes best."""
+        """Arms of the next part that the sample likes best.
+
+        A look is at the references that the stop test begins with.
+        """
         arms = self._parts[self._n_looks % len(self._parts)]
         self._n_looks += 1
-        means, _ = self._changes(self.clusters, arms)
+        means, _ = self._changes(self.clusters, 2 * self.trial.n, arms)
         n_best = min(N_CANDIDATES, max(self.sample.block // 4, 1))
         return arms.start + smallest(means, n_best)
 
-    def _changes(self, clusters, arms):
-        return self.sample.means(clusters, self.trial.n, arms, build=False)
+    def _changes(self, clusters, stop, arms):
+        stop = min(stop, self.sample.n)
+        return self.sample.means(clusters, stop, arms, build=False)
 
     def _undecided(self):
         """Do the stop test: return the arms that may improve by more than `tol`."""
