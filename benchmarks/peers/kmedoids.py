@@ -449,17 +449,18 @@ def small(options):
             )
 
 
-@benchmark("kmedoids.cut-over", data=["mnist"])
+@benchmark("kmedoids.cut-over", data=["mnist", "covtype"])
 def cut_over(options):
     """Where "auto" should leave the exact method: "pam" against "bandit"."""
-    for n in (1000, 2000, 3000, 5000):
-        X = mnist(n)
-        yield Comparison(
-            title=f"MNIST, n = {n:,}, l2, k = {K}",
-            contenders={
-                "bandit": ours(X, "bandit", options),
-                "pam": ours(X, "pam", options),
-            },
-            quality=loss(X),
-            rounds=3,
-        )
+    for name, make in [("MNIST", mnist), ("covertype", covertype)]:
+        for n in (2000, 3000, 5000):
+            X = make(n, 0)
+            yield Comparison(
+                title=f"{name}, n = {n:,}, l2, k = {K}",
+                contenders={
+                    "bandit": ours(X, "bandit", options),
+                    "pam": ours(X, "pam", options),
+                },
+                quality=loss(X),
+                rounds=3,
+            )

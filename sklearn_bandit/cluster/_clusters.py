@@ -12,7 +12,7 @@ ROWS_AT_ONCE = 2**26
 EQUAL = 1e-12
 
 # Below this many distances a second thread costs more than it saves.
-SERIAL_DISTANCES = 2**17
+SERIAL_DISTANCES = 2**19
 
 
 class Clusters:

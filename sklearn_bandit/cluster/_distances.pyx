@@ -44,6 +44,9 @@ cdef enum:
     LONG_ROWS = 256
     LANES = 16
     QUAD = 4
+    # Fewer copies than this take a thread about as long as waking another, 2-4 ms on a
+    # busy machine.
+    SERIAL_COPIES = 1048576
 
 KINDS = {"sqeuclidean": 0, "euclidean": 1, "cosine": 2, "manhattan": 3}
 cdef enum:
@@ -95,6 +98,8 @@ def fill_tiles(
 
     if n_tiles == 0 or stop <= start:
         return
+    # A thread without a tile would only be waited for.
+    n_threads = min(n_threads, n_tiles)
     for t in prange(n_tiles, nogil=True, schedule="dynamic", num_threads=n_threads):
         _tile(
             X, squares, kind, arms, t * TILE, min(TILE, n_arms - t * TILE), start, stop,
@@ -534,6 +539,8 @@ def gather_columns(
 
     if n == 0:
         return
+    if n * m < SERIAL_COPIES:
+        n_threads = 1
     for i in range(n):
         here[i] = sources[i] // TILE * m * TILE + sources[i] % TILE
         there[i] = targets[i] // TILE * m * TILE + targets[i] % TILE

@@ -85,8 +85,10 @@ def accumulate(
     while strip > 16 and strip * n_planes * 4 > SCRATCH_BYTES:
         strip //= 2
     scratch = np.empty((n_threads, n_planes * strip), dtype=np.float32)
-    if tiles.shape[1] == 0:
+    if n_tiles == 0 or tiles.shape[1] == 0:
         return
+    # A thread without a tile would only be waited for.
+    n_threads = min(n_threads, n_tiles)
     for t in prange(n_tiles, nogil=True, schedule="dynamic", num_threads=n_threads):
         _accumulate_tile(
             &tiles[t, 0, 0], tiles.shape[1], weights, nearest, second, labels, base,
