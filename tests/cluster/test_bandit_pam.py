@@ -91,6 +91,13 @@ def test_quantiles_are_on_the_safe_side():
         assert table[size] <= 1.3 * student_quantile(1e-4, size - 1)
 
 
+def test_the_shares_of_delta_sum_to_one_at_most(hard_points):
+    _, bandit = searches(hard_points(100, 2, 0), 6, 0)
+    bandit.start()
+    shares = [bandit._swap_delta(1.0) for _ in range(10_000)]
+    assert 0.99 < sum(shares) <= 1.0
+
+
 def test_the_budget_ends_a_search_of_equals(monkeypatch):
     """Points on a circle: every one is as good a first medoid as any other."""
     monkeypatch.setattr(_bandit_pam, "LEAST_BUDGET", 0)
