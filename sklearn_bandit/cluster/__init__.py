@@ -5,7 +5,8 @@ One way through the files, each with one subject:
 - ``_kmedoids``: :class:`BanditKMedoids`, the estimator: validation, restarts, hand-over
 - ``_metrics``: where distances come from, by *position* in one random order
 - ``_distances``: the fast ones, kernels over matrix products and l1
-- ``_sample``: distances that all searches share, kept within a number of bytes
+- ``_cache``: distances that are kept, within a number of bytes
+- ``_sample``: passes over the references that all searches share, and their survivors
 - ``_clusters``: the medoids so far, and exact searches among a few arms
 - ``_pam``, ``_bandit_pam``, ``_eager``: what a BUILD and a SWAP step are
 - ``_searches``: the kernels of their passes over distances

@@ -7,11 +7,9 @@ over all samples. A search goes in three stages:
    exactly, and the best of them becomes the base arm.
 2. *Elimination.* All arms are compared with the base arm on further references, by the
    differences of their rewards on the same reference. An arm whose difference is above
-   zero by more than its confidence radius is dropped. The sample doubles, as a rule for
-   the undecided arms only. Distances of all arms serve all later searches, so the
-   common sample doubles too: when very many arms are undecided, and when the searches
-   together have spent as much on doubling for a few as doubling for all would have
-   cost.
+   zero by more than its confidence radius is dropped. The sample doubles for the
+   undecided arms. Their distances are kept: the arms that one search could not decide
+   early are mostly those of the next.
 3. *Exact.* The few arms that are left are computed exactly.
 
 A search fails only if the one best arm is dropped. The base arm it is compared with was
@@ -33,18 +31,14 @@ N_SCOUTS = 8
 # As many survivors are computed exactly without further sampling.
 N_FEW = 32
 
-# The sample of all arms grows at once while more than this share of them is undecided.
-GROW_SHARE = 0.3
-
-# Distances of the common sample, at most: 1.2 GB. It does not follow `cache_size`, so
-# that the result does not either.
-MOST_COMMON = 300_000_000
-
 # Rounding of float32 distances, relative to the mean distance.
 ROUNDING = 1e-6
 
-# A search samples at most this many times the distances that `max_exact` arms take.
-SAMPLE_BUDGET = 8
+# A search samples at most this many times the distances that `max_exact` arms take, or
+# as many as the second, the pairs of 16,384 samples: it is never cut short where exact
+# PAM is affordable.
+SAMPLE_BUDGET = 16
+LEAST_BUDGET = 2**28
 
 # Effective sizes with a quantile of their own: below, the radius is that of the least;
 # beyond, Student-t is normal to 0.3%.
@@ -70,10 +64,16 @@ class BanditSearch:
 
     Attributes
     ----------
+    n_known : int
+        Leading references that the medoids or the base arm may have been chosen on.
     n_truncated : int
         Searches in which more than `max_exact` arms were left when the budget was used
         up, so that only the best of them by estimate were computed.
     """
+
+    # While more than this share of the arms survives, none is dropped. With a survivor
+    # in five, some ten searches over all arms take as long as gathering the survivors.
+    dense = 0.2
 
     def __init__(self, clusters, sample, tol, delta, max_exact):
         self.clusters = clusters
@@ -81,21 +81,23 @@ class BanditSearch:
         self.tol = tol
         self.delta = delta
         self.max_exact = max_exact
+        self.n_known = sample.block
         self.n_truncated = 0
-        self._n_spent = 0
-        self.restart()
 
-    def restart(self):
-        """Prepare for another start, from other medoids."""
+    def start(self, medoids=None):
+        """Begin from these medoids, or from none for BUILD."""
+        self.clusters.set([] if medoids is None else medoids)
         self._n_swap_searches = 0
+
+    def finish(self):
+        """End a start: leave its result in the clusters."""
 
     def build_step(self):
         """Add the best next medoid."""
         clusters, sample = self.clusters, self.sample
         # Half of delta is for BUILD, in equal parts.
         delta = self.delta / 2 / clusters.n_clusters
-        means, _ = sample.means(clusters, sample.block, build=True)
-        means[clusters.medoids] = np.inf
+        means, _ = sample.means(clusters, sample.block, range(sample.n), build=True)
         scouts = smallest(means, N_SCOUTS)
         leader, loss = clusters.best_addition(scouts)
         base = clusters.rewards(leader)
@@ -107,11 +109,8 @@ class BanditSearch:
     def swap_step(self):
         """Make the best swap; return whether there was one."""
         clusters, sample = self.clusters, self.sample
-        # The number of swaps is not known: search t gets the share 1 / (t (t + 1)).
-        self._n_swap_searches += 1
-        delta = split_delta(self.delta / 2, 1, self._n_swap_searches)
-        means, _ = sample.means(clusters, sample.block, build=False)
-        means[clusters.medoids] = np.inf
+        delta = self._swap_delta(self.delta / 2)
+        means, _ = sample.means(clusters, sample.block, range(sample.n), build=False)
         scouts = smallest(means, N_SCOUTS)
         arm, removed, change = clusters.best_swap(scouts)
         loss = clusters.in_scale(abs(clusters.loss))
@@ -128,32 +127,33 @@ class BanditSearch:
         clusters.replace(removed, arm)
         return True
 
+    def _swap_delta(self, delta):
+        """Share of the next SWAP search.
+
+        The number of swaps is not known, but it is of the order of k: search t gets the
+        share (k + 1) / ((t + k) (t + k + 1)), and all together get one.
+        """
+        self._n_swap_searches += 1
+        k = self.clusters.n_clusters
+        place = self._n_swap_searches + k
+        return delta * (k + 1) / (place * (place + 1))
+
     def _eliminate(self, base, slack, delta, *, build):
         """Arms that may be better than the base arm, few enough to compute."""
-        clusters, sample = self.clusters, self.sample
-        n, n_known = sample.n, sample.block
-        n_rounds = 1 + max(ceil(log2(n / sample.block)), 0)
+        clusters, sample, n = self.clusters, self.sample, self.sample.n
+        n_rounds = 1 + max(ceil(log2(n / self.n_known)), 0)
         quantiles = quantile_table(split_delta(delta, 1, 1, n_rounds))
-        sample.grow(max(sample.size, 2 * sample.block))
-        while True:
-            survivors = sample.survivors(
-                clusters, base, n_known, quantiles, slack, build=build
-            )
-            self._drop_medoids(survivors)
-            few = max(self.max_exact, GROW_SHARE * n)
-            if len(survivors) <= few or not self._grow():
-                break
-        budget = SAMPLE_BUDGET * self.max_exact * n
+        survivors = sample.survivors(clusters, base, self.n_known, build=build)
+        survivors.eliminate(quantiles, slack, self.dense)
+        budget = max(SAMPLE_BUDGET * self.max_exact * n, LEAST_BUDGET)
         while not self._is_few(survivors):
             stop = min(2 * survivors.n_used, n)
             budget -= len(survivors) * (stop - survivors.n_used)
             if budget < 0:
                 break
-            self._n_spent += len(survivors) * (stop - survivors.n_used)
             sample.extend(survivors, clusters, base, stop, build=build)
-            survivors.eliminate(quantiles, slack)
-        if self._n_spent > n * sample.size:
-            self._grow()
+            survivors.eliminate(quantiles, slack, self.dense)
+        survivors.keep(np.flatnonzero(~np.isin(survivors.arms, clusters.medoids)))
         if len(survivors) > self.max_exact:
             if survivors.n_used < n:
                 self.n_truncated += 1
@@ -167,18 +167,6 @@ class BanditSearch:
                 survivors.n_used == survivors.n_total
             )
         return len(survivors) <= min(N_FEW, self.max_exact)
-
-    def _grow(self):
-        """Double the common sample; return whether it may grow."""
-        sample = self.sample
-        if sample.size == sample.n or 2 * sample.size * sample.n > MOST_COMMON:
-            return False
-        sample.grow(2 * sample.size)
-        self._n_spent = 0
-        return True
-
-    def _drop_medoids(self, survivors):
-        survivors.keep(~np.isin(survivors.arms, self.clusters.medoids))
 
 
 def quantile_table(delta):

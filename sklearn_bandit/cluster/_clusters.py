@@ -7,8 +7,12 @@ from ._searches import exact_build, exact_swap, nearest_two
 # Bytes of exact rows that are held at once, beside the cache.
 ROWS_AT_ONCE = 2**26
 
+# Losses closer than this, relative to the loss, are equal: they differ by the order in
+# which a processor adds them up. The two samples of a cluster of two are such equals.
+EQUAL = 1e-12
+
 # Below this many distances a second thread costs more than it saves.
-SERIAL_DISTANCES = 2**17
+SERIAL_DISTANCES = 2**19
 
 
 class Clusters:
@@ -19,9 +23,9 @@ class Clusters:
     Parameters
     ----------
     rows : callable
-        Exact rows of given arms: a `RowCache`.
-    distances : Distances
-        Where the rows come from.
+        Rows of given arms: a `RowCache`.
+    order : ndarray of shape (n,)
+        The sample at each position.
     weights : ndarray of shape (n,)
         Positive weights of the samples.
     n_clusters : int
@@ -37,9 +41,10 @@ class Clusters:
         Sum of the weighted distances to the nearest medoid; infinite without medoids.
     """
 
-    def __init__(self, rows, distances, weights, n_clusters, n_threads):
+    def __init__(self, rows, order, weights, n_clusters, n_threads):
         self.rows = rows
-        self.distances = distances
+        self.order = order
+        self.n = len(order)
         self.n_clusters = n_clusters
         self.weights = np.ascontiguousarray(weights, dtype=np.float64)
         self.n_threads = n_threads
@@ -49,7 +54,7 @@ class Clusters:
 
     def clear(self):
         """Forget the medoids."""
-        n, dtype = self.distances.n, self.distances.dtype
+        n, dtype = self.n, self.rows.dtype
         self.medoids = []
         self._medoid_rows = np.empty((self.n_clusters, n), dtype)
         self.nearest = np.full(n, np.inf, dtype)
@@ -57,11 +62,6 @@ class Clusters:
         self.labels = np.zeros(n, np.intc)
         self.loss = np.inf
         self._scaled = None
-
-    @property
-    def n(self):
-        """Number of samples."""
-        return self.distances.n
 
     def add(self, arm):
         """Make a sample the next medoid."""
@@ -78,10 +78,10 @@ class Clusters:
     def set(self, medoids):
         """Make these samples the medoids."""
         self.clear()
-        for arm in medoids:
-            self.medoids.append(int(arm))
-            self._medoid_rows[len(self.medoids) - 1] = self.rows([int(arm)])[0]
-        self._update()
+        self.medoids = [int(arm) for arm in medoids]
+        if self.medoids:
+            self._medoid_rows[: len(self.medoids)] = self.rows(self.medoids)
+            self._update()
 
     def _update(self):
         rows = self._medoid_rows[: len(self.medoids)]
@@ -116,15 +116,15 @@ class Clusters:
         others = self.nearest
         if removed is not None:
             others = np.where(self.labels == removed, self.second, self.nearest)
-        return (np.minimum(row, others) * self.distances.scale).astype(np.float32)
+        return (np.minimum(row, others) * self.rows.scale).astype(np.float32)
 
     def in_scale(self, total):
         """Return a total as the sampled passes see it: a scaled mean."""
-        return total / self.weights.sum() * self.distances.scale
+        return total / self.weights.sum() * self.rows.scale
 
     def _in_scale(self):
         if self._scaled is None:
-            scale = self.distances.scale
+            scale = self.rows.scale
             self._scaled = tuple(
                 (values * scale).astype(np.float32)
                 for values in (self.nearest, self.second)
@@ -138,34 +138,35 @@ class Clusters:
 
         Of equal arms the one that comes first in the data is taken.
         """
-        best = np.inf, self.n, None
+        arms = np.asarray(arms)
+        losses = np.empty(len(arms))
+        first = 0
         for part in self._parts(arms):
-            losses = np.empty(len(part))
-            rows = self.rows(part)
-            exact_build(
-                rows, self.weights, self.nearest, losses, self._threads(rows.size)
-            )
-            losses[self._are_medoids(part)] = np.inf
-            for i in np.flatnonzero(losses == losses.min()):
-                found = losses[i], self.distances.order[part[i]], part[i]
-                best = min(best, found)
-        return best[2], best[0]
+            d = self.rows.columns(part)
+            out = losses[first : first + len(part)]
+            exact_build(d, self.weights, self.nearest, out, self._threads(d.size))
+            first += len(part)
+        losses[self._are_medoids(arms)] = np.inf
+        least = losses.min()
+        equals = np.flatnonzero(losses <= least + EQUAL * abs(least))
+        i = equals[np.argmin(self.order[arms[equals]])]
+        return int(arms[i]), float(losses[i])
 
     def swap_changes(self, arms):
         """Change of the loss by each swap, of shape (n_arms, n_clusters)."""
         changes = np.empty((len(arms), self.n_clusters))
         first = 0
         for part in self._parts(arms):
-            rows = self.rows(part)
+            d = self.rows.columns(part)
             out = changes[first : first + len(part)]
-            n_threads = self._threads(rows.size)
+            n_threads = self._threads(d.size)
             if self.n_clusters == 1:
                 # Without another medoid a swap is a first choice.
-                exact_build(rows, self.weights, self.second, out[:, 0], n_threads)
+                exact_build(d, self.weights, self.second, out[:, 0], n_threads)
                 out -= self.loss
             else:
                 state = self.weights, self.nearest, self.second, self.labels
-                exact_swap(rows, *state, out, n_threads)
+                exact_swap(d, *state, out, n_threads)
             first += len(part)
         changes[self._are_medoids(arms)] = np.inf
         return changes
@@ -179,14 +180,15 @@ class Clusters:
         if len(arms) == 0:
             return None, None, np.inf
         changes = self.swap_changes(arms)
-        i, removed = np.nonzero(changes == changes.min())
-        first = np.lexsort((removed, self.distances.order[np.asarray(arms)[i]]))[0]
+        equal = changes <= changes.min() + EQUAL * abs(self.loss)
+        i, removed = np.nonzero(equal)
+        first = np.lexsort((removed, self.order[np.asarray(arms)[i]]))[0]
         i, removed = i[first], removed[first]
         return int(arms[i]), int(removed), float(changes[i, removed])
 
     def is_improvement(self, change, tol=0.0):
         """Whether a change of the loss is worth a swap, rounding considered."""
-        return change < -max(tol, 1e-12) * abs(self.loss)
+        return change < -max(tol, EQUAL) * abs(self.loss)
 
     def _are_medoids(self, arms):
         is_medoid = np.zeros(self.n, dtype=bool)
@@ -194,8 +196,8 @@ class Clusters:
         return is_medoid[arms]
 
     def _parts(self, arms):
-        row_bytes = self.n * self.distances.dtype.itemsize
+        row_bytes = self.n * self.rows.dtype.itemsize
         step = max(ROWS_AT_ONCE // row_bytes, 1)
-        arms = [int(arm) for arm in arms]
+        arms = np.asarray(arms).tolist()
         for first in range(0, len(arms), step):
             yield arms[first : first + step]

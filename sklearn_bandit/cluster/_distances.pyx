@@ -8,8 +8,8 @@ one arm to all samples, in the precision of the data.
 Euclidean and cosine tiles are matrix products. ``|x|^2 + |y|^2 - 2 x.y`` cancels for
 near pairs: the data is centred beforehand, and a pair whose squared distance is below
 `GUARD` times ``|x|^2 + |y|^2`` is computed again from the differences. BLAS runs on one
-thread inside each OpenMP thread. Rows, and everything of l1, come from the differences,
-SIMD over a transposed panel of rows.
+thread inside each OpenMP thread. Rows, and everything of l1, come from the differences:
+SIMD over a transposed panel of rows or, for rows of many features, over the features.
 """
 
 import numpy as np
@@ -38,6 +38,15 @@ cdef enum:
     # Rows of a transposed panel; two others share its loads, which makes eight float32
     # sums of AVX2 width. The arms of a tile are padded to whole panels.
     PANEL = 32
+    # From so many features on, rows are summed along the features: no panel has to be
+    # transposed, which takes far longer than the sums of a few arms. Four arms share
+    # the loads of a row, with as many partial sums each.
+    LONG_ROWS = 256
+    LANES = 16
+    QUAD = 4
+    # Fewer copies than this take a thread about as long as waking another, 2-4 ms on a
+    # busy machine.
+    SERIAL_COPIES = 1048576
 
 KINDS = {"sqeuclidean": 0, "euclidean": 1, "cosine": 2, "manhattan": 3}
 cdef enum:
@@ -89,6 +98,8 @@ def fill_tiles(
 
     if n_tiles == 0 or stop <= start:
         return
+    # A thread without a tile would only be waited for.
+    n_threads = min(n_threads, n_tiles)
     for t in prange(n_tiles, nogil=True, schedule="dynamic", num_threads=n_threads):
         _tile(
             X, squares, kind, arms, t * TILE, min(TILE, n_arms - t * TILE), start, stop,
@@ -314,27 +325,33 @@ def fill_rows(
     const floating[::1] squares,
     int kind,
     const Py_ssize_t[::1] arms,
-    floating[:, ::1] out,
+    floating[:, :] out,
     int n_threads,
 ):
-    """Distances of each of `arms` to all rows of X, in the precision of X.
+    """Distances of each of `arms` to the rows of X, in the precision of X.
 
     Computed from differences, without BLAS, whose rounding depends on what else is in
-    the product: a row is the same whichever others are asked for with it.
+    the product: a row is the same whichever others are asked for with it, and the
+    distance of x and y is that of y and x.
 
     Parameters
     ----------
     X, squares, kind, arms, n_threads
         As in `fill_tiles`.
-    out : ndarray of shape (len(arms), n_samples)
-        Written.
+    out : ndarray of shape (len(arms), n_rows)
+        Written: the distances to so many leading rows of X.
     """
-    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], p
+    cdef Py_ssize_t n = out.shape[1], d = X.shape[1], p
     cdef Py_ssize_t n_panels = (n + PANEL - 1) // PANEL
     dtype = np.float32 if floating is float else np.float64
-    cdef floating[:, ::1] gathered = np.asarray(X)[np.asarray(arms)]
-    cdef floating[:, ::1] panels = np.empty((n_threads, PANEL * d), dtype=dtype)
-    cdef floating[:, :, ::1] found = np.empty((n_threads, 2, PANEL), dtype=dtype)
+    # The last arm is repeated to a multiple of four.
+    cdef Py_ssize_t n_padded = (arms.shape[0] + QUAD - 1) // QUAD * QUAD
+    padded = np.minimum(np.arange(n_padded), arms.shape[0] - 1)
+    cdef floating[:, ::1] gathered = np.asarray(X)[np.asarray(arms)[padded]]
+    cdef floating[:, ::1] panels = np.empty(
+        (n_threads, PANEL * d if d < LONG_ROWS else 1), dtype=dtype
+    )
+    cdef floating[:, :, ::1] found = np.empty((n_threads, QUAD, PANEL), dtype=dtype)
 
     for p in prange(n_panels, nogil=True, schedule="dynamic", num_threads=n_threads):
         _row_panel(
@@ -353,35 +370,192 @@ cdef void _row_panel(
     Py_ssize_t width,
     floating* panel,
     floating* found,
-    floating[:, ::1] out,
+    floating[:, :] out,
 ) noexcept nogil:
     """Distances of all arms to one panel of samples."""
-    cdef Py_ssize_t d = X.shape[1], n_arms = arms.shape[0], a, b, i, j
+    cdef Py_ssize_t d = X.shape[1], n_arms = arms.shape[0], a, i, j, sample
     cdef floating value
 
-    _transpose(&X[start, 0], width, d, panel)
-    for a in range(0, n_arms, 2):
-        b = min(a + 1, n_arms - 1)
-        if kind == MANHATTAN:
-            _panel_absolute(
-                panel, &gathered[a, 0], &gathered[b, 0], d, found, found + PANEL
-            )
-        else:
-            _panel_squares(
-                panel, &gathered[a, 0], &gathered[b, 0], d, found, found + PANEL
-            )
-        for i in range(b - a + 1):
+    if d < LONG_ROWS:
+        _transpose(&X[start, 0], width, d, panel)
+    for a in range(0, n_arms, 4):
+        if d >= LONG_ROWS:
             for j in range(width):
+                if kind == MANHATTAN:
+                    _row_absolute(
+                        &X[start + j, 0], &gathered[a, 0], d, found + j
+                    )
+                else:
+                    _row_squares(
+                        &X[start + j, 0], &gathered[a, 0], d, found + j
+                    )
+        else:
+            for i in range(0, QUAD, 2):
+                if kind == MANHATTAN:
+                    _panel_absolute(
+                        panel, &gathered[a + i, 0], &gathered[a + i + 1, 0], d,
+                        found + i * PANEL, found + (i + 1) * PANEL,
+                    )
+                else:
+                    _panel_squares(
+                        panel, &gathered[a + i, 0], &gathered[a + i + 1, 0], d,
+                        found + i * PANEL, found + (i + 1) * PANEL,
+                    )
+        for i in range(min(QUAD, n_arms - a)):
+            for j in range(width):
+                sample = start + j
                 value = found[i * PANEL + j]
                 if kind == EUCLIDEAN:
                     value = sqrt(value)
                 elif kind == COSINE:
                     value *= 0.5
-                    if squares[start + j] == 0 or squares[arms[a + i]] == 0:
+                    if squares[sample] == 0 or squares[arms[a + i]] == 0:
                         value = 1.0
-                out[a + i, start + j] = value
-            if start <= arms[a + i] < start + width:
-                out[a + i, arms[a + i]] = 0.0
+                out[a + i, start + j] = 0.0 if sample == arms[a + i] else value
+
+
+cdef simd_void _row_squares(
+    const floating* x, const floating* arms, Py_ssize_t d, floating* out
+) noexcept nogil:
+    """Sums of squared differences of a long row to four others."""
+    cdef floating[LANES] sum_0
+    cdef floating[LANES] sum_1
+    cdef floating[LANES] sum_2
+    cdef floating[LANES] sum_3
+    cdef Py_ssize_t i, t, part, n_whole = d // LANES
+    cdef floating gap
+    for i in range(LANES):
+        sum_0[i] = 0.0
+        sum_1[i] = 0.0
+        sum_2[i] = 0.0
+        sum_3[i] = 0.0
+    for part in range(n_whole):
+        t = part * LANES
+        for i in range(LANES):
+            gap = x[t + i] - arms[t + i]
+            sum_0[i] += gap * gap
+            gap = x[t + i] - arms[d + t + i]
+            sum_1[i] += gap * gap
+            gap = x[t + i] - arms[2 * d + t + i]
+            sum_2[i] += gap * gap
+            gap = x[t + i] - arms[3 * d + t + i]
+            sum_3[i] += gap * gap
+    for i in range(d - n_whole * LANES):
+        t = n_whole * LANES + i
+        gap = x[t] - arms[t]
+        sum_0[i] += gap * gap
+        gap = x[t] - arms[d + t]
+        sum_1[i] += gap * gap
+        gap = x[t] - arms[2 * d + t]
+        sum_2[i] += gap * gap
+        gap = x[t] - arms[3 * d + t]
+        sum_3[i] += gap * gap
+    _add_up(sum_0, sum_1, sum_2, sum_3, out)
+
+
+cdef simd_void _row_absolute(
+    const floating* x, const floating* arms, Py_ssize_t d, floating* out
+) noexcept nogil:
+    """Sums of absolute differences of a long row to four others."""
+    cdef floating[LANES] sum_0
+    cdef floating[LANES] sum_1
+    cdef floating[LANES] sum_2
+    cdef floating[LANES] sum_3
+    cdef Py_ssize_t i, t, part, n_whole = d // LANES
+    cdef floating gap
+    for i in range(LANES):
+        sum_0[i] = 0.0
+        sum_1[i] = 0.0
+        sum_2[i] = 0.0
+        sum_3[i] = 0.0
+    for part in range(n_whole):
+        t = part * LANES
+        for i in range(LANES):
+            gap = x[t + i] - arms[t + i]
+            sum_0[i] += fabsf(gap) if floating is float else fabs(gap)
+            gap = x[t + i] - arms[d + t + i]
+            sum_1[i] += fabsf(gap) if floating is float else fabs(gap)
+            gap = x[t + i] - arms[2 * d + t + i]
+            sum_2[i] += fabsf(gap) if floating is float else fabs(gap)
+            gap = x[t + i] - arms[3 * d + t + i]
+            sum_3[i] += fabsf(gap) if floating is float else fabs(gap)
+    for i in range(d - n_whole * LANES):
+        t = n_whole * LANES + i
+        gap = x[t] - arms[t]
+        sum_0[i] += fabsf(gap) if floating is float else fabs(gap)
+        gap = x[t] - arms[d + t]
+        sum_1[i] += fabsf(gap) if floating is float else fabs(gap)
+        gap = x[t] - arms[2 * d + t]
+        sum_2[i] += fabsf(gap) if floating is float else fabs(gap)
+        gap = x[t] - arms[3 * d + t]
+        sum_3[i] += fabsf(gap) if floating is float else fabs(gap)
+    _add_up(sum_0, sum_1, sum_2, sum_3, out)
+
+
+cdef inline void _add_up(
+    const floating* sum_0,
+    const floating* sum_1,
+    const floating* sum_2,
+    const floating* sum_3,
+    floating* out,
+) noexcept nogil:
+    """Totals of the partial sums of four arms, a panel apart."""
+    cdef Py_ssize_t i
+    cdef floating total_0 = 0.0, total_1 = 0.0, total_2 = 0.0, total_3 = 0.0
+    for i in range(LANES):
+        total_0 += sum_0[i]
+        total_1 += sum_1[i]
+        total_2 += sum_2[i]
+        total_3 += sum_3[i]
+    out[0] = total_0
+    out[PANEL] = total_1
+    out[2 * PANEL] = total_2
+    out[3 * PANEL] = total_3
+
+
+def gather_columns(
+    const float[:, :, ::1] tiles,
+    const Py_ssize_t[::1] sources,
+    const Py_ssize_t[::1] targets,
+    float[:, :, ::1] out,
+    int n_threads,
+):
+    """Copy arms from some tiles to others.
+
+    Parameters
+    ----------
+    tiles : ndarray of shape (n_tiles, n_references, ARM_TILE)
+        Copied from.
+    sources, targets : ndarray of shape (n_arms,)
+        Which column of which tile, counted through: ``tile * ARM_TILE + column``.
+    out : ndarray of shape (any, n_references, ARM_TILE)
+        Written.
+    n_threads : int
+        OpenMP threads.
+    """
+    cdef Py_ssize_t i, j, m = tiles.shape[1], n = sources.shape[0]
+    cdef int[::1] here = np.empty(n, dtype=np.intc)
+    cdef int[::1] there = np.empty(n, dtype=np.intc)
+
+    if n == 0:
+        return
+    if n * m < SERIAL_COPIES:
+        n_threads = 1
+    for i in range(n):
+        here[i] = sources[i] // TILE * m * TILE + sources[i] % TILE
+        there[i] = targets[i] // TILE * m * TILE + targets[i] % TILE
+    for j in prange(m, nogil=True, schedule="static", num_threads=n_threads):
+        _gather_row(
+            &tiles[0, j, 0], &out[0, j, 0], &here[0], &there[0], n
+        )
+
+
+cdef void _gather_row(
+    const float* tiles, float* out, const int* here, const int* there, Py_ssize_t n
+) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        out[there[i]] = tiles[here[i]]
 
 
 def prepare_rows(

@@ -1,10 +1,11 @@
 """A local optimum under single swaps, by whichever swaps come first.
 
-BUILD and a first descent run on the first block of references alone. Then swaps are
-made as soon as they improve the exact loss, looking only at the arms that the sample
-likes best; several of them share the rows of one look. When none of those improves, a
-stop test over all arms decides: arms whose change may be an improvement are sampled
-further, and computed exactly when few. The path is not PAM's and the optimum may be
+BUILD and a first descent run on the leading references alone. Then swaps are made as
+soon as they improve the exact loss, looking only at the arms that the sample likes
+best; several of them share the rows of one look. Very many arms are looked at in turns,
+a part at a time. When no look improves, a stop test over all arms decides: arms whose
+change may be an improvement are sampled further, on references that no medoid was
+chosen on, and computed exactly when few. The path is not PAM's and the optimum may be
 another one; its loss is as good on average.
 """
 
@@ -12,6 +13,15 @@ import numpy as np
 
 from ..bandit import split_delta
 from ._bandit_pam import ROUNDING, BanditSearch, smallest
+from ._clusters import Clusters
+from ._sample import SampleRows
+
+# Blocks of references of BUILD and the first descent.
+N_BLOCKS = 2
+
+# Arms that BUILD, the first descent and one look choose from: their tiles fit into the
+# default cache. A multiple of the arms that are passed over together.
+PART = 2**17
 
 # Arms of one look, whose exact rows are computed together: as many as a quarter of the
 # block, so that small blocks mean few distances, and at most this many.
@@ -22,42 +32,71 @@ SAMPLE_TOL = 1e-5
 
 
 class EagerSearch(BanditSearch):
-    """BUILD on the sample, eager swaps, and a stop test; see `BanditSearch`."""
+    """BUILD on the sample, eager swaps, and a stop test; see `BanditSearch`.
 
-    def __init__(self, *args):
-        super().__init__(*args)
-        self.sample.grow(2 * self.sample.block)
+    Attributes
+    ----------
+    trial : Clusters
+        The medoids of BUILD and the first descent, by the leading references alone.
+    """
 
-    def restart(self):
-        """Prepare for another start, from other medoids."""
-        super().restart()
-        self._on_sample = True
+    # Stop tests are few: what they compute hardly serves again.
+    dense = 0.7
+
+    def __init__(self, clusters, sample, *args):
+        super().__init__(clusters, sample, *args)
+        rows = SampleRows(sample, N_BLOCKS * sample.block)
+        self.trial = Clusters(
+            rows,
+            clusters.order[: rows.n],
+            clusters.weights[: rows.n],
+            clusters.n_clusters,
+            clusters.n_threads,
+        )
+        self.n_known = self.trial.n
+        self._parts = [
+            range(first, min(first + PART, sample.n))
+            for first in range(0, sample.n, PART)
+        ]
+
+    def start(self, medoids=None):
+        """Begin from these medoids, or from none for BUILD."""
+        super().start()
+        self.trial.set([] if medoids is None else medoids)
         self._candidates = []
+        self._n_looks = 0
+
+    def finish(self):
+        """End a start: leave its result in the clusters."""
+        if not self.clusters.medoids:
+            self.clusters.set(self.trial.medoids)
 
     def build_step(self):
-        """Add the medoid that is best on the first block."""
-        means, _ = self.sample.means(self.clusters, self.sample.block, build=True)
-        means[self.clusters.medoids] = np.inf
-        self.clusters.add(np.argmin(means))
+        """Add the medoid that is best on the sample."""
+        arms = self._parts[0]
+        means, _ = self.sample.means(self.trial, self.trial.n, arms, build=True)
+        self.trial.add(np.argmin(means))
 
     def swap_step(self):
         """Make a swap that improves the loss; return whether there was one."""
-        self._on_sample = self._on_sample and self._swap_on_sample()
+        if not self.clusters.medoids:
+            if self._swap_on_sample():
+                return True
+            self.finish()
         return (
-            self._on_sample
-            or self._swap_one_of(self._candidates)
-            or self._swap_one_of(self._look())
+            self._swap_one_of(self._candidates)
+            or any(self._swap_one_of(self._look()) for _ in self._parts)
             or self._swap_one_of(self._undecided())
         )
 
     def _swap_on_sample(self):
-        clusters, size = self.clusters, self.sample.block
-        means, removed = self._changes(size)
+        trial = self.trial
+        means, removed = self._changes(trial, trial.n, self._parts[0])
         arm = np.argmin(means)
-        present = clusters.in_scale(abs(clusters.loss))
+        present = trial.in_scale(abs(trial.loss))
         if means[arm] >= -max(SAMPLE_TOL, self.tol) * present:
             return False
-        clusters.replace(removed[arm], arm)
+        trial.replace(removed[arm], arm)
         return True
 
     def _swap_one_of(self, arms):
@@ -70,18 +109,24 @@ class EagerSearch(BanditSearch):
         return True
 
     def _look(self):
-        """Arms that the sample likes best."""
-        means, _ = self._changes(self.sample.size)
-        return smallest(means, min(N_CANDIDATES, max(self.sample.block // 4, 1)))
+        """Arms of the next part that the sample likes best.
 
-    def _changes(self, size):
-        means, removed = self.sample.means(self.clusters, size, build=False)
-        means[self.clusters.medoids] = np.inf
-        return means, removed
+        A look is at the references that the stop test begins with.
+        """
+        arms = self._parts[self._n_looks % len(self._parts)]
+        self._n_looks += 1
+        means, _ = self._changes(self.clusters, 2 * self.trial.n, arms)
+        n_best = min(N_CANDIDATES, max(self.sample.block // 4, 1))
+        return arms.start + smallest(means, n_best)
+
+    def _changes(self, clusters, stop, arms):
+        stop = min(stop, self.sample.n)
+        return self.sample.means(clusters, stop, arms, build=False)
 
     def _undecided(self):
         """Do the stop test: return the arms that may improve by more than `tol`."""
         clusters = self.clusters
+        # A stop test that fails is followed by another: test t gets 1 / (t (t + 1)).
         self._n_swap_searches += 1
         delta = split_delta(self.delta, 1, self._n_swap_searches)
         slack = (ROUNDING - self.tol) * clusters.in_scale(abs(clusters.loss))

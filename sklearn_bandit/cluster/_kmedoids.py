@@ -27,16 +27,25 @@ from .._compat import (
 from .._progress import ProgressMixin
 from .._threads import effective_n_threads
 from ._bandit_pam import BanditSearch
+from ._cache import RowCache
 from ._clusters import Clusters
 from ._eager import EagerSearch
 from ._init import plus_plus_medoids, random_medoids
 from ._metrics import FAST_METRICS, distances_between, fix_params, make_distances
 from ._pam import ExactSearch, FullMatrix
-from ._sample import ROW_SHARE, RowCache, Sample
+from ._sample import Sample
 
-# Up to this many samples "auto" computes everything, which pays while the matrix is
-# small; the benchmark `kmedoids.cut-over` measures where.
+# Up to this many samples "auto" computes everything. Seconds of one thread, "pam" and
+# "bandit", k = 10, medians of six subsets: at n = 2,000 MNIST 0.20 and 0.26, covertype
+# 0.10 both; at n = 5,000 1.21 and 0.92, 0.65 and 0.40. Benchmark: `kmedoids.cut-over`.
 AUTO_EXACT = 3000
+
+# Up to this many it follows PAM's path. Above, the distances of the first blocks, which
+# every step passes over, no longer fit into the default cache.
+AUTO_BANDIT = 100_000
+
+# Of the cache, the part for exact rows; the rest is for tiles.
+ROW_SHARE = 0.25
 
 
 class BanditKMedoids(
@@ -73,8 +82,8 @@ class BanditKMedoids(
     algorithm : {"auto", "bandit", "eager", "pam"}, default="auto"
         "bandit" follows PAM: its medoids, with probability `1 - delta`. "eager" makes
         any swap that improves and stops in a local optimum, which need not be PAM's but
-        is as good on average: the fastest for many samples. "pam" computes all
-        distances. "auto" is "pam" up to 3,000 samples and "bandit" above.
+        is as good on average. "pam" computes all distances. "auto" is "pam" up to 3,000
+        samples, "bandit" up to 100,000 and "eager" above.
     init : {"build", "k-medoids++", "random"} or array-like of int, default="build"
         First medoids: PAM's greedy BUILD; samples drawn with probability as their
         distance to the medoids so far; samples drawn uniformly; or given samples.
@@ -258,7 +267,9 @@ class BanditKMedoids(
         random_state = check_random_state(self.random_state)
         algorithm = self.algorithm
         if algorithm == "auto":
-            algorithm = "pam" if len(used) <= AUTO_EXACT else "bandit"
+            n_used = len(used)
+            algorithm = "bandit" if n_used <= AUTO_BANDIT else "eager"
+            algorithm = "pam" if n_used <= AUTO_EXACT else algorithm
         order = used if algorithm == "pam" else random_state.permutation(used)
         init = self._check_init(n_samples, order)
         n_threads = effective_n_threads(self.n_jobs)
@@ -288,10 +299,12 @@ class BanditKMedoids(
             rows = (
                 FullMatrix(distances) if fits else RowCache(distances, self.cache_size)
             )
-            clusters = Clusters(rows, distances, weights, self.n_clusters, n_threads)
+            clusters = Clusters(
+                rows, distances.order, weights, self.n_clusters, n_threads
+            )
             return clusters, ExactSearch(clusters, self.tol)
         rows = RowCache(distances, ROW_SHARE * self.cache_size)
-        clusters = Clusters(rows, distances, weights, self.n_clusters, n_threads)
+        clusters = Clusters(rows, distances.order, weights, self.n_clusters, n_threads)
         room = (1 - ROW_SHARE) * self.cache_size
         sample = Sample(distances, self.batch_size, room, n_threads)
         kind = {"bandit": BanditSearch, "eager": EagerSearch}[algorithm]
@@ -311,12 +324,13 @@ class BanditKMedoids(
             for _ in range(n_init):
                 self._start(search, clusters, init, random_state, progress)
                 n_iter = n_swaps = 0
-                improved = len(clusters.medoids) < clusters.n
+                improved = self.n_clusters < clusters.n
                 while improved and n_iter < self.max_iter:
                     with progress.step("swap"):
                         improved = search.swap_step()
                     n_iter += 1
                     n_swaps += improved
+                search.finish()
                 if best is None or clusters.loss < best[1]:
                     best = (
                         np.array(clusters.medoids),
@@ -330,9 +344,8 @@ class BanditKMedoids(
 
     def _start(self, search, clusters, init, random_state, progress):
         """Choose the first medoids."""
-        search.restart()
-        clusters.clear()
         if isinstance(init, str) and init == "build":
+            search.start()
             for _ in range(self.n_clusters):
                 with progress.step("build"):
                     search.build_step()
@@ -340,7 +353,7 @@ class BanditKMedoids(
         if isinstance(init, str):
             draw = random_medoids if init == "random" else plus_plus_medoids
             init = draw(clusters, random_state)
-        clusters.set(init)
+        search.start(init)
 
     def _check_init(self, n_samples, order):
         """Return `init`, as positions if it gives samples."""

@@ -1,8 +1,9 @@
 """Where distances come from: one small interface, one class for each kind of metric.
 
-The searches ask for distances in two shapes only, by *position* in a fixed random order
-of the samples: tiles (many arms, a block of references; float32, times `scale`) and
-rows (one arm, all samples; exact). Each class counts the distances that it computed.
+The searches ask for distances in three shapes only, by *position* in a fixed random
+order of the samples: tiles (many arms, a block of references; float32, times `scale`),
+rows (one arm, all samples; exact) and the whole matrix. Each class counts the distances
+that it computed.
 
 A distance runs from a sample to a medoid: ``metric(sample, medoid)``, and entry
 ``[sample, medoid]`` of a precomputed matrix, so that metrics need not be symmetric.
@@ -37,8 +38,12 @@ WORK_PER_CALL = 5e9
 # Numbers in X below which one thread computes the distances.
 SERIAL_SIZE = 2**14
 
-# Distances of one call of scikit-learn's metrics: 32 MB.
-CHUNK_DISTANCES = 2**22
+# Rows of the matrix that are computed before they are copied to its other triangle.
+MATRIX_ROWS = 128
+
+# Distances of one call of scikit-learn's metrics: 0.3 s for the slow ones (canberra)
+# with 784 features, between two chances for a signal to be seen.
+CHUNK_DISTANCES = 2**18
 
 # Rows from which the centre and the scale are estimated; neither needs to be exact.
 N_SCALE = 4096
@@ -90,6 +95,10 @@ class Distances(ABC):
     def rows(self, arms):
         """Distances of `arms` to all positions: an array of shape (len(arms), n)."""
 
+    @abstractmethod
+    def matrix(self):
+        """All distances: the one from i to j is entry ``[i, j]``."""
+
 
 class DenseDistances(Distances):
     """Euclidean, squared Euclidean, cosine and l1 distances of dense rows."""
@@ -137,11 +146,27 @@ class DenseDistances(Distances):
         step = max(self._per_call // self.n, 1)
         for first in range(0, len(arms), step):
             part = slice(first, first + step)
-            fill_rows(*self._rows, self._kind, arms[part], out[part], self._n_threads)
+            self._fill(arms[part], out[part])
+        return out
+
+    def matrix(self):
+        out = np.empty((self.n, self.n), self.dtype)
+        step = min(max(self._per_call // self.n, 1), MATRIX_ROWS)
+        for first in range(0, self.n, step):
+            # One triangle is computed: these distances are symmetric. The lower one, so
+            # that memory is touched bit by bit.
+            last = min(first + step, self.n)
+            part = out[first:last, :last]
+            self._fill(np.arange(first, last), part)
+            out[:first, first:last] = part[:, :first].T
+        return out
+
+    def _fill(self, arms, out):
+        """Write the distances of some arms to the leading positions."""
+        fill_rows(*self._rows, self._kind, arms, out, self._n_threads)
         if self.scale != 1.0:
             out *= 1.0 / self.scale
         self.n_evaluations += out.size
-        return out
 
 
 class BlockDistances(Distances):
@@ -186,6 +211,14 @@ class BlockDistances(Distances):
             samples = self.order[first : first + step]
             block = self._checked_block(samples, self.order[arms])
             out[:, first : first + step] = block.T
+        return out
+
+    def matrix(self):
+        out = np.empty((self.n, self.n), self.dtype)
+        step = max(CHUNK_DISTANCES // self.n, 1)
+        for first in range(0, self.n, step):
+            samples = self.order[first : first + step]
+            out[first : first + step] = self._checked_block(samples, self.order)
         return out
 
 

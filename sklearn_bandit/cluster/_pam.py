@@ -30,8 +30,12 @@ class ExactSearch:
         self.n_truncated = 0
         self._arms = np.arange(clusters.n)
 
-    def restart(self):
-        """Prepare for another start; an exact search remembers nothing."""
+    def start(self, medoids=None):
+        """Begin from these medoids, or from none for BUILD."""
+        self.clusters.set([] if medoids is None else medoids)
+
+    def finish(self):
+        """End a start; an exact search leaves nothing undone."""
 
     def build_step(self):
         """Add the best next medoid."""
@@ -48,15 +52,22 @@ class ExactSearch:
 
 
 class FullMatrix:
-    """All rows at once, in place of a `RowCache`: for small n."""
+    """All distances at once, in place of a `RowCache`: for small n."""
+
+    scale = 1.0
 
     def __init__(self, distances):
-        self._matrix = distances.rows(np.arange(distances.n))
+        self._matrix = distances.matrix()
+        self.dtype = distances.dtype
 
     def __call__(self, arms):
         """Distances of each arm to all positions, of shape (len(arms), n)."""
+        return self.columns(arms).T
+
+    def columns(self, arms):
+        """Distances of each arm to all positions, of shape (n, len(arms))."""
         if len(arms) == len(self._matrix):
             return self._matrix
         if arms[-1] - arms[0] == len(arms) - 1:
-            return self._matrix[arms[0] : arms[-1] + 1]
-        return self._matrix[np.asarray(arms)]
+            return self._matrix[:, arms[0] : arms[-1] + 1]
+        return self._matrix[:, arms]

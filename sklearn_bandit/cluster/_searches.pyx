@@ -41,6 +41,11 @@ cdef enum:
     # The float32 sums of one thread stay within this many bytes, a quarter of a 512 KB
     # L2: with many clusters a tile is worked through in narrower strips.
     SCRATCH_BYTES = 131072
+    # Exact sums: arms at a time, references turned to reference-major order at a time,
+    # references whose sums are one task.
+    STRIP = 512
+    TURN = 64
+    SEGMENT = 4096
 
 
 def accumulate(
@@ -80,8 +85,10 @@ def accumulate(
     while strip > 16 and strip * n_planes * 4 > SCRATCH_BYTES:
         strip //= 2
     scratch = np.empty((n_threads, n_planes * strip), dtype=np.float32)
-    if tiles.shape[1] == 0:
+    if n_tiles == 0 or tiles.shape[1] == 0:
         return
+    # A thread without a tile would only be waited for.
+    n_threads = min(n_threads, n_tiles)
     for t in prange(n_tiles, nogil=True, schedule="dynamic", num_threads=n_threads):
         _accumulate_tile(
             &tiles[t, 0, 0], tiles.shape[1], weights, nearest, second, labels, base,
@@ -334,7 +341,7 @@ def reduce_bounds(
 
 
 def exact_build(
-    const floating[:, ::1] rows,
+    const floating[:, :] columns,
     const double[::1] weights,
     const floating[::1] nearest,
     double[:] losses,
@@ -344,8 +351,8 @@ def exact_build(
 
     Parameters
     ----------
-    rows : ndarray of shape (n_arms, n_samples)
-        Distances of each arm to all samples.
+    columns : ndarray of shape (n_samples, n_arms)
+        Distances of each arm to all samples, in any layout.
     weights, nearest : ndarray of shape (n_samples,)
         Weight and distance to the nearest medoid of each sample.
     losses : ndarray of shape (n_arms,)
@@ -353,37 +360,25 @@ def exact_build(
     n_threads : int
         OpenMP threads.
     """
-    cdef Py_ssize_t x
-    for x in prange(
-        rows.shape[0], nogil=True, schedule="static", num_threads=n_threads
-    ):
-        losses[x] = _build_loss(&rows[x, 0], weights, nearest)
-
-
-cdef double _build_loss(
-    const floating* row, const double[::1] weights, const floating[::1] nearest
-) noexcept nogil:
-    cdef Py_ssize_t j
-    cdef double total = 0.0
-    for j in range(weights.shape[0]):
-        total += weights[j] * (row[j] if row[j] < nearest[j] else nearest[j])
-    return total
+    cdef int[::1] labels = np.empty(0, dtype=np.intc)
+    sums = _exact_sums(columns, weights, nearest, nearest, labels, 0, n_threads)
+    np.asarray(losses)[:] = sums[0]
 
 
 def exact_swap(
-    const floating[:, ::1] rows,
+    const floating[:, :] columns,
     const double[::1] weights,
     const floating[::1] nearest,
     const floating[::1] second,
     const int[::1] labels,
-    double[:, ::1] changes,
+    double[:, :] changes,
     int n_threads,
 ):
     """Change of the loss by each swap of each arm.
 
     Parameters
     ----------
-    rows, weights, nearest, n_threads
+    columns, weights, nearest, n_threads
         As in `exact_build`.
     second, labels : ndarray of shape (n_samples,)
         Distance to the second nearest medoid, which must be finite, and the nearest
@@ -391,45 +386,120 @@ def exact_swap(
     changes : ndarray of shape (n_arms, n_clusters)
         Written: the loss after replacing the medoid less the loss before.
     """
-    cdef Py_ssize_t x, j
+    cdef Py_ssize_t j
     cdef double[::1] removals = np.zeros(changes.shape[1])
 
     for j in range(weights.shape[0]):
         removals[labels[j]] += weights[j] * (<double> second[j] - nearest[j])
-    for x in prange(
-        rows.shape[0], nogil=True, schedule="static", num_threads=n_threads
-    ):
-        _swap_changes(
-            &rows[x, 0], weights, nearest, second, labels, removals, &changes[x, 0]
-        )
+    sums = _exact_sums(
+        columns, weights, nearest, second, labels, changes.shape[1], n_threads
+    )
+    np.asarray(changes)[:] = (sums[0] + sums[1:]).T + np.asarray(removals)
 
 
-cdef void _swap_changes(
-    const floating* row,
+def _exact_sums(
+    const floating[:, :] columns,
     const double[::1] weights,
     const floating[::1] nearest,
     const floating[::1] second,
     const int[::1] labels,
-    const double[::1] removals,
-    double* changes,
-) noexcept nogil:
-    cdef Py_ssize_t j, l, n_clusters = removals.shape[0]
-    cdef double shared = 0.0
-    cdef floating d
+    int n_clusters,
+    int n_threads,
+):
+    """Sums over all samples, of shape (1 + n_clusters, n_arms).
 
-    for l in range(n_clusters):
-        changes[l] = removals[l]
-    for j in range(weights.shape[0]):
-        d = row[j]
-        # Mostly false, the more clusters the more so.
-        if d < second[j]:
-            if d < nearest[j]:
-                shared += weights[j] * (<double> d - nearest[j])
-                changes[labels[j]] += weights[j] * (<double> nearest[j] - second[j])
+    BUILD: the losses. SWAP: what adding an arm changes, and what more (or less) it
+    changes if a medoid is removed.
+    """
+    cdef Py_ssize_t n = columns.shape[0], n_arms = columns.shape[1], t
+    cdef int n_planes = 1 + n_clusters
+    cdef Py_ssize_t strip = STRIP
+    while strip > 16 and strip * n_planes * 8 > SCRATCH_BYTES:
+        strip //= 2
+    cdef Py_ssize_t n_strips = (n_arms + strip - 1) // strip
+    # Sums over segments are added up in the order of the segments, whichever thread
+    # computed them.
+    cdef Py_ssize_t n_segments = (n + SEGMENT - 1) // SEGMENT
+    cdef double[:, :, :, ::1] sums = np.zeros((n_segments, n_strips, n_planes, strip))
+    dtype = np.float32 if floating is float else np.float64
+    cdef floating[:, :, ::1] turned = np.empty((n_threads, TURN, strip), dtype=dtype)
+
+    for t in prange(
+        n_strips * n_segments, nogil=True, schedule="dynamic", num_threads=n_threads
+    ):
+        _exact_strip(
+            columns, weights, nearest, second, labels, n_clusters,
+            t % n_segments * SEGMENT, min(t % n_segments * SEGMENT + SEGMENT, n),
+            t // n_segments * strip, min(strip, n_arms - t // n_segments * strip),
+            strip, &turned[thread_num(), 0, 0],
+            &sums[t % n_segments, t // n_segments, 0, 0],
+        )
+    total = np.asarray(sums).sum(axis=0).transpose(1, 0, 2)
+    return total.reshape(n_planes, -1)[:, :n_arms]
+
+
+cdef void _exact_strip(
+    const floating[:, :] columns,
+    const double[::1] weights,
+    const floating[::1] nearest,
+    const floating[::1] second,
+    const int[::1] labels,
+    int n_clusters,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+    Py_ssize_t first,
+    int width,
+    Py_ssize_t strip,
+    floating* turned,
+    double* sums,
+) noexcept nogil:
+    cdef Py_ssize_t j, i, block, last
+    cdef bint contiguous = columns.strides[1] == sizeof(floating)
+    cdef const floating* row
+
+    block = start
+    while block < stop:
+        last = min(block + TURN, stop)
+        if not contiguous:
+            for i in range(width):
+                for j in range(block, last):
+                    turned[(j - block) * strip + i] = columns[j, first + i]
+        for j in range(block, last):
+            row = &columns[j, first] if contiguous else turned + (j - block) * strip
+            if n_clusters == 0:
+                _exact_build_row(row, width, weights[j], nearest[j], sums)
             else:
-                changes[labels[j]] += weights[j] * (<double> d - second[j])
-    for l in range(n_clusters):
-        changes[l] += shared
+                _exact_swap_row(
+                    row, width, weights[j], nearest[j], second[j],
+                    sums, sums + (1 + labels[j]) * strip,
+                )
+        block = last
+
+
+cdef simd_void _exact_build_row(
+    const floating* d, int n, double weight, floating d1, double* s
+) noexcept nogil:
+    cdef int i
+    for i in range(n):
+        s[i] += weight * (d[i] if d[i] < d1 else d1)
+
+
+cdef simd_void _exact_swap_row(
+    const floating* d,
+    int n,
+    double weight,
+    floating d1,
+    floating d2,
+    double* s,
+    double* v,
+) noexcept nogil:
+    cdef int i
+    cdef double a, b, near = d1, far = d2
+    for i in range(n):
+        a = weight * (<double> (d[i] if d[i] < d1 else d1) - near)
+        b = weight * (<double> (d[i] if d[i] < d2 else d2) - far)
+        s[i] += a
+        v[i] += b - a
 
 
 def nearest_two(

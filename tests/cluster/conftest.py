@@ -25,7 +25,8 @@ def hard_points():
 def _brute_force_pam(D, k, weights=None, init=None):
     """PAM on the matrix ``D[sample, medoid]``; return the medoids after each step.
 
-    The first of equal candidates is taken, and the first medoid of equal ones removed.
+    The first of equal candidates is taken, and the first medoid of equal ones removed;
+    losses are equal if they differ by rounding.
     """
     n = len(D)
     weights = np.ones(n) if weights is None else weights
@@ -37,18 +38,19 @@ def _brute_force_pam(D, k, weights=None, init=None):
     path = []
     while len(medoids) < k:
         others = [x for x in range(n) if x not in medoids]
-        losses = [loss([*medoids, x]) for x in others]
-        medoids.append(others[int(np.argmin(losses))])
+        losses = np.array([loss([*medoids, x]) for x in others])
+        equal = losses <= losses.min() + 1e-12 * abs(losses.min())
+        medoids.append(others[int(np.argmax(equal))])
         path.append(list(medoids))
     while len(medoids) < n:
-        best = loss(medoids) - 1e-12 * abs(loss(medoids)), None, None
-        for x in set(range(n)) - set(medoids):
-            for l in range(k):
-                found = loss([*medoids[:l], x, *medoids[l + 1 :]])
-                if found < best[0]:
-                    best = found, x, l
-        if best[1] is None:
+        swaps = [(x, l) for x in range(n) if x not in medoids for l in range(k)]
+        losses = np.array(
+            [loss([*medoids[:l], x, *medoids[l + 1 :]]) for x, l in swaps]
+        )
+        rounding = 1e-12 * abs(loss(medoids))
+        if losses.min() >= loss(medoids) - rounding:
             break
-        medoids[best[2]] = best[1]
+        x, l = swaps[int(np.argmax(losses <= losses.min() + rounding))]
+        medoids[l] = x
         path.append(list(medoids))
     return path

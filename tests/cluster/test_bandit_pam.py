@@ -7,10 +7,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn_bandit.bandit import student_quantile
 from sklearn_bandit.cluster import BanditKMedoids, _bandit_pam
 from sklearn_bandit.cluster._bandit_pam import BanditSearch, quantile_table
+from sklearn_bandit.cluster._cache import RowCache
 from sklearn_bandit.cluster._clusters import Clusters
 from sklearn_bandit.cluster._metrics import DenseDistances
 from sklearn_bandit.cluster._pam import ExactSearch, FullMatrix
-from sklearn_bandit.cluster._sample import RowCache, Sample
+from sklearn_bandit.cluster._sample import Sample
 
 
 def searches(X, k, seed, block=64):
@@ -18,9 +19,9 @@ def searches(X, k, seed, block=64):
     rng = np.random.default_rng(seed)
     weights = np.ones(len(X))
     ordered = DenseDistances(X, "euclidean", np.arange(len(X)), 1)
-    exact = Clusters(FullMatrix(ordered), ordered, weights, k, 1)
+    exact = Clusters(FullMatrix(ordered), ordered.order, weights, k, 1)
     mixed = DenseDistances(X, "euclidean", rng.permutation(len(X)), 1)
-    sampled = Clusters(RowCache(mixed, 2**24), mixed, weights, k, 1)
+    sampled = Clusters(RowCache(mixed, 2**24), mixed.order, weights, k, 1)
     sample = Sample(mixed, block, 2**26, 1)
     return ExactSearch(exact, 0.0), BanditSearch(sampled, sample, 0.0, 0.01, 64)
 
@@ -28,7 +29,9 @@ def searches(X, k, seed, block=64):
 @pytest.mark.parametrize("seed", range(8))
 def test_follows_pam_step_by_step(seed, hard_points):
     exact, bandit = searches(hard_points(1500, 5, seed), 6, seed)
-    order = bandit.clusters.distances.order
+    order = bandit.clusters.order
+    exact.start()
+    bandit.start()
     for _ in range(6):
         exact.build_step()
         bandit.build_step()
@@ -54,7 +57,7 @@ def test_pams_medoids_with_fewer_distances(hard_points):
         assert bandit.inertia_ <= 1.005 * exact.inertia_
         evaluations += bandit.n_distance_evaluations_ / 3000**2
     assert failures <= 1
-    assert evaluations / 12 < 0.8
+    assert evaluations / 12 < 0.75
 
 
 @pytest.mark.parametrize("algorithm", ["bandit", "eager"])
@@ -80,29 +83,6 @@ def test_memory_and_threads_do_not_matter(algorithm, hard_points):
     assert fits[3].n_distance_evaluations_ > fits[0].n_distance_evaluations_
 
 
-def test_tiles_stay_within_the_cache(hard_points):
-    X = hard_points(2000, 3, 0)
-    distances = DenseDistances(X, "euclidean", np.arange(2000), 1)
-    tile_bytes = 4 * 512 * 128
-    sample = Sample(distances, 128, 9 * tile_bytes, 1)
-    clusters = Clusters(RowCache(distances, 0), distances, np.ones(2000), 2, 1)
-    for size in (128, 512, 1024):
-        sample.means(clusters, size, build=True)
-        assert sum(kept.nbytes for kept in sample._kept.values()) <= 9 * tile_bytes
-    assert sample._kept
-
-
-def test_rows_stay_within_the_cache(hard_points):
-    X = hard_points(500, 3, 0)
-    distances = DenseDistances(X, "euclidean", np.arange(500), 1)
-    rows = RowCache(distances, 3 * 500 * 8)
-    first = rows([0, 1, 2, 3])
-    assert distances.n_evaluations == 4 * 500
-    np.testing.assert_array_equal(rows([3, 1, 0]), first[[3, 1, 0]])
-    assert distances.n_evaluations == 5 * 500
-    assert len(rows._rows) == 3
-
-
 def test_quantiles_are_on_the_safe_side():
     table = quantile_table(1e-4)
     assert (np.diff(table) <= 0).all()
@@ -111,9 +91,16 @@ def test_quantiles_are_on_the_safe_side():
         assert table[size] <= 1.3 * student_quantile(1e-4, size - 1)
 
 
+def test_the_shares_of_delta_sum_to_one_at_most(hard_points):
+    _, bandit = searches(hard_points(100, 2, 0), 6, 0)
+    bandit.start()
+    shares = [bandit._swap_delta(1.0) for _ in range(10_000)]
+    assert 0.99 < sum(shares) <= 1.0
+
+
 def test_the_budget_ends_a_search_of_equals(monkeypatch):
     """Points on a circle: every one is as good a first medoid as any other."""
-    monkeypatch.setattr(_bandit_pam, "MOST_COMMON", 10**6)
+    monkeypatch.setattr(_bandit_pam, "LEAST_BUDGET", 0)
     angle = np.linspace(0, 2 * np.pi, 4_000, endpoint=False)
     X = np.column_stack([np.cos(angle), np.sin(angle)]).astype(np.float32)
     model = BanditKMedoids(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_bandit.cluster import BanditKMedoids
+from sklearn_bandit.cluster import BanditKMedoids, _eager
 from sklearn_bandit.cluster._clusters import Clusters
 from sklearn_bandit.cluster._metrics import DenseDistances
 from sklearn_bandit.cluster._pam import FullMatrix
@@ -13,7 +13,7 @@ def best_change(X, medoids):
     """Best change of the loss by any swap, relative to the loss."""
     distances = DenseDistances(X, "euclidean", np.arange(len(X)), 1)
     clusters = Clusters(
-        FullMatrix(distances), distances, np.ones(len(X)), len(medoids), 1
+        FullMatrix(distances), distances.order, np.ones(len(X)), len(medoids), 1
     )
     clusters.set(medoids)
     return clusters.best_swap(np.arange(len(X)))[2] / clusters.loss
@@ -28,6 +28,17 @@ def test_ends_in_a_local_optimum(seed, hard_points):
     assert best_change(X, model.medoid_indices_) >= -1e-12
 
 
+def test_arms_that_are_looked_at_in_turns_end_in_a_local_optimum(
+    hard_points, monkeypatch
+):
+    monkeypatch.setattr(_eager, "PART", 512)
+    X = hard_points(2500, 5, 9)
+    model = BanditKMedoids(
+        5, algorithm="eager", batch_size=64, random_state=0, n_jobs=1
+    ).fit(X)
+    assert best_change(X, model.medoid_indices_) >= -1e-12
+
+
 def test_loss_is_that_of_pam_on_average(hard_points):
     ratios, evaluations = [], []
     for seed in range(8):
@@ -38,8 +49,8 @@ def test_loss_is_that_of_pam_on_average(hard_points):
         ).fit(X)
         ratios.append(eager.inertia_ / exact.inertia_)
         evaluations.append(eager.n_distance_evaluations_ / 2500**2)
-    assert np.mean(ratios) < 1.005
-    assert np.mean(evaluations) < 0.6
+    assert np.mean(ratios) < 1.001
+    assert np.mean(evaluations) < 0.55
 
 
 def test_tol_leaves_no_larger_improvement(hard_points):

@@ -283,12 +283,16 @@ def test_callbacks_see_build_and_swap_steps():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-@pytest.mark.parametrize("kind", ["dense", "callable"])
+@pytest.mark.parametrize("kind", ["bandit", "pam", "scikit-learn", "callable"])
 def test_interrupt_within_a_second(kind):
     rng = np.random.default_rng(0)
-    if kind == "dense":
-        X = rng.standard_normal((30_000, 300)).astype(np.float32)
+    X = rng.standard_normal((15_000, 300)).astype(np.float32)
+    if kind == "bandit":
         model = BanditKMedoids(20, algorithm="bandit", n_jobs=1, random_state=0)
+    elif kind == "pam":
+        model = BanditKMedoids(20, algorithm="pam", n_jobs=1)
+    elif kind == "scikit-learn":
+        model = BanditKMedoids(20, metric="canberra", n_jobs=1, random_state=0)
     else:
         X = list(range(4000))
         model = BanditKMedoids(5, algorithm="pam", metric=lambda a, b: abs(a - b))
@@ -302,8 +306,7 @@ def test_interrupt_within_a_second(kind):
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
-    # One second on a machine of our own; test machines are shared.
-    assert time.perf_counter() - sent[0] < 3.0
+    assert time.perf_counter() - sent[0] < 1.0
     assert not hasattr(model, "labels_")
 
 

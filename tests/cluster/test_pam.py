@@ -61,7 +61,8 @@ def test_memory_does_not_matter(cache_size, hard_points):
     np.testing.assert_array_equal(model.medoid_indices_, reference.medoid_indices_)
     assert model.inertia_ == reference.inertia_
     if cache_size == 2**30:
-        assert model.n_distance_evaluations_ == 300**2
+        # One triangle, in blocks of rows.
+        assert 300**2 / 2 < model.n_distance_evaluations_ < 0.8 * 300**2
 
 
 def test_asymmetric_matrix_runs_from_sample_to_medoid(brute_force_pam):

@@ -115,13 +115,15 @@ def test_many_clusters_work_in_strips(problem, n_clusters):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_exact_sums(problem, dtype):
+@pytest.mark.parametrize("contiguous", [True, False])
+@pytest.mark.parametrize("n", [400, 5000])
+def test_exact_sums(dtype, contiguous, n):
     rng = np.random.default_rng(2)
-    rows = rng.random((5, 400)).astype(dtype)
-    medoids = rng.random((K, 400)).astype(dtype)
-    weights = rng.random(400)
-    nearest, second = np.empty(400, dtype), np.empty(400, dtype)
-    labels = np.empty(400, np.intc)
+    rows = rng.random((5, n)).astype(dtype)
+    medoids = rng.random((K, n)).astype(dtype)
+    weights = rng.random(n)
+    nearest, second = np.empty(n, dtype), np.empty(n, dtype)
+    labels = np.empty(n, np.intc)
     nearest_two(medoids, nearest, second, labels, 2)
     ordered = np.sort(medoids, axis=0)
     np.testing.assert_array_equal(nearest, ordered[0])
@@ -129,9 +131,10 @@ def test_exact_sums(problem, dtype):
     np.testing.assert_array_equal(labels, medoids.argmin(axis=0))
 
     losses, changes = np.empty(5), np.empty((5, K))
-    exact_build(rows, weights, nearest, losses, 2)
+    columns = np.ascontiguousarray(rows.T) if contiguous else rows.T
+    exact_build(columns, weights, nearest, losses, 2)
     np.testing.assert_allclose(losses, np.minimum(rows, nearest) @ weights)
-    exact_swap(rows, weights, nearest, second, labels, changes, 2)
+    exact_swap(columns, weights, nearest, second, labels, changes, 2)
     for x in range(5):
         for l in range(K):
             others = np.delete(medoids, l, axis=0).min(axis=0)
