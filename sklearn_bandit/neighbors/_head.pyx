@@ -90,31 +90,27 @@ cdef Outcome search_head(
     const Head* head, const HeadQuery* query, Survivors* alive
 ) noexcept nogil:
     """Sample tile by tile until k atoms are left, or further sampling does not pay."""
-    cdef Py_ssize_t t, n_first, n_used, k = query.k
+    cdef Py_ssize_t t = 1, n_used, k = query.k
     cdef double quantile, last_quantile, d = head.n_features
 
     # The radius at the end of the head, should the query be as even as a normal one.
     last_quantile = student_quantile(query.share, head.n_coordinates / 3.0)
-    n_first = max(query.n_warm, 1)
-    n_used = head.offsets[n_first]
-    _sum_products(head, query, n_first, alive)
+    n_used = head.offsets[1]
+    _sum_products(head, query, alive)
     choose_pivot(alive, k)
     quantile = _query_quantile(head, query, n_used)
     # Standard deviations of single atoms bound those of differences from above.
-    _marginal_radii(head, query, n_first, quantile, alive)
+    _marginal_radii(head, query, quantile, alive)
     estimate_spread(alive, n_used, d, 1.0)
     drop(alive, k)
     if alive.n_alive > 2 * PROBE_ATOMS and query.give_up_share < INFINITY:
-        if _probed_work(
-            head, query, n_first, last_quantile, alive
-        ) > query.give_up_share * query.n_atoms * d:
+        if _probed_work(head, query, last_quantile, alive) > query.give_up_share * query.n_atoms * d:
             return HOPELESS
     if alive.n_alive > k:
-        _start_differences(head, query, n_first, alive)
-        _paired_radii(head, query, n_first, quantile, alive)
+        _start_differences(head, query, 1, alive)
+        _paired_radii(head, query, 1, quantile, alive)
         drop(alive, k)
 
-    t = n_first
     while alive.n_alive > k:
         if query.epsilon > 0.0 and within(alive, k, query.epsilon):
             return DECIDED
@@ -191,43 +187,33 @@ cdef double _slack(
 
 
 cdef void _sum_products(
-    const Head* head, const HeadQuery* query, Py_ssize_t n_tiles, Survivors* alive
+    const Head* head, const HeadQuery* query, Survivors* alive
 ) noexcept nogil:
-    """Sums of products and of their squares over the first tiles; means from them."""
-    cdef Py_ssize_t i, t, width, n = alive.n_alive
-    cdef double n_used = head.offsets[n_tiles]
+    """Sums of products and of their squares over the first tile; means from them."""
+    cdef Py_ssize_t i, width = head.offsets[1]
 
-    if query.n_warm > 0:
-        for i in range(n):
-            alive.total[i] = query.warm_total[alive.slots[i]]
-            alive.square[i] = query.warm_square[alive.slots[i]]
-        alive.n_multiplied += n * head.offsets[n_tiles]
-    else:
-        for i in range(n):
-            alive.total[i] = 0.0
-            alive.square[i] = 0.0
-        for t in range(n_tiles):
-            width = head.offsets[t + 1] - head.offsets[t]
-            _products(
-                head.tiles[t], query.residual + head.offsets[t], width, alive.slots, n,
-                alive.total, alive.square,
-            )
-            alive.n_multiplied += n * width
-    for i in range(n):
-        alive.mean[i] = alive.base[i] - alive.total[i] / n_used
+    for i in range(alive.n_alive):
+        alive.total[i] = 0.0
+        alive.square[i] = 0.0
+    _products(
+        head.tiles[0], query.residual, width, alive.slots, alive.n_alive, alive.total,
+        alive.square,
+    )
+    alive.n_multiplied += alive.n_alive * width
+    for i in range(alive.n_alive):
+        alive.mean[i] = alive.base[i] - alive.total[i] / width
 
 
 cdef void _marginal_radii(
     const Head* head,
     const HeadQuery* query,
-    Py_ssize_t n_tiles,
     double quantile,
     Survivors* alive,
 ) noexcept nogil:
     """Radii of the differences to the pivot from the two atoms' own variances."""
     cdef Py_ssize_t i, slot, pivot = alive.slots[alive.pivot]
-    cdef double n = head.offsets[n_tiles], factor, own, spread
-    cdef const float* inflation = head.inflation[n_tiles - 1]
+    cdef double n = head.offsets[1], factor, own, spread
+    cdef const float* inflation = head.inflation[0]
 
     factor = quantile / sqrt(n * (n - 1.0))
     spread = alive.square[alive.pivot] - alive.total[alive.pivot] ** 2 / n
@@ -299,33 +285,27 @@ cdef void _paired_radii(
 
 
 cdef double _probed_work(
-    const Head* head,
-    const HeadQuery* query,
-    Py_ssize_t n_tiles,
-    double quantile,
-    Survivors* alive,
+    const Head* head, const HeadQuery* query, double quantile, Survivors* alive
 ) noexcept nogil:
     """Predict the work of a search from the differences of a few atoms to the pivot."""
-    cdef Py_ssize_t i = 0, t, width, stride = alive.n_alive // PROBE_ATOMS
-    cdef double n = head.offsets[n_tiles], d = head.n_features
+    cdef Py_ssize_t i = 0, width = head.offsets[1], stride = alive.n_alive // PROBE_ATOMS
+    cdef double n = width, d = head.n_features
     cdef double shrink = real_share(alive, n, d), known, gap, variance, work = 0.0
     cdef float total, square
 
     while i < alive.n_alive:
         total = 0.0
         square = 0.0
-        for t in range(n_tiles):
-            width = head.offsets[t + 1] - head.offsets[t]
-            _differences(
-                head.tiles[t], query.residual + head.offsets[t], width,
-                head.tiles[t] + alive.slots[alive.pivot] * width, &alive.slots[i], 1,
-                &total, &square,
-            )
+        _differences(
+            head.tiles[0], query.residual, width,
+            head.tiles[0] + alive.slots[alive.pivot] * width, &alive.slots[i], 1,
+            &total, &square,
+        )
         known = alive.base[i] - alive.base[alive.pivot]
         gap = known + shrink * total / n + query.epsilon
         variance = max(square - total * total / n, 0.0) / (n - 1.0)
         work += needed_work(gap, variance, quantile, n, d, head.n_coordinates)
-        alive.n_multiplied += head.offsets[n_tiles]
+        alive.n_multiplied += width
         i += stride
     return work * stride
 

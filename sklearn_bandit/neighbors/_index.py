@@ -152,7 +152,7 @@ class AtomIndex:
         """Read all atoms, when that is first asked for."""
         if self._largest is None:
             parts = [self.atoms, self.added.rows] if len(self.added) else [self.atoms]
-            stats = np.vstack([self.searcher.describe(part) for part in parts])
+            stats = np.vstack([self.searcher.describe_atoms(part) for part in parts])
             self._largest = stats[:, 2].copy(), stats[:, 3].copy()
         return self._largest
 
@@ -220,7 +220,7 @@ class AtomIndex:
             self._describe_block(atoms[first : first + n_rows])
 
     def _describe_block(self, atoms):
-        norms = self.searcher.describe(atoms)[:, 3]
+        norms = self.searcher.describe_atoms(atoms)[:, 3]
         self.norms.append(norms)
         if not len(self.components):
             return
@@ -268,11 +268,15 @@ class AtomIndex:
         norms = self.norms.rows if self.with_norms else None
         self.searcher = Searcher(self.atoms, added, self.slots, self.rounding, norms)
         if len(self.components):
-            self.searcher.set_components(self.coefs.rows, self.residual_norms.rows)
+            self.searcher.set_components(
+                self.components, self.coefs.rows, self.residual_norms.rows
+            )
         if self.tile_widths:
             self.searcher.set_tiles(
                 [tile.rows for tile in self.tiles],
                 [inflation.rows for inflation in self.inflation],
+                self.coordinates,
+                self.head_components,
                 self.scale,
             )
 
@@ -348,7 +352,9 @@ def _find_components(atoms, rng):
     directions = vectors[:, :n_components].T.astype(atoms.dtype) @ sample
     directions /= np.sqrt(values[:n_components, None]).astype(atoms.dtype)
     basis, _ = np.linalg.qr(np.vstack([constant, directions]).T.astype(np.float64))
-    return np.ascontiguousarray(basis.T, dtype=atoms.dtype)
+    basis = np.ascontiguousarray(basis.T, dtype=atoms.dtype)
+    basis[0] = constant  # exactly: kernels sum a query instead of multiplying
+    return basis
 
 
 def _inflation(expected, sum_2, sum_4):
