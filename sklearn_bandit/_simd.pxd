@@ -4,7 +4,7 @@ A kernel declared ``cdef simd_void kernel(...) noexcept nogil`` is compiled once
 each instruction set below and resolved by the loader, so one wheel uses AVX-512 or AVX2
 where the processor has them and runs everywhere. Keep such kernels leaves: an inner
 function is only compiled for the wider set if it is inlined, and a ``prange`` body
-never is.
+never is. ``prefetch`` asks for a cache line ahead of its use.
 """
 
 cdef extern from *:
@@ -21,6 +21,12 @@ cdef extern from *:
     #else
     #define SKB_SIMD
     #endif
+    #if defined(__GNUC__) || defined(__clang__)
+    #define SKB_PREFETCH(address) __builtin_prefetch(address)
+    #else
+    #define SKB_PREFETCH(address) ((void) (address))
+    #endif
     #endif
     """
     ctypedef void simd_void "SKB_SIMD void"
+    void prefetch "SKB_PREFETCH" (const void* address) noexcept nogil
