@@ -124,7 +124,8 @@ class BanditMIPS(BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    # Whether a search may be given up for BLAS; tests of failure rates say no.
+    # Whether a search may be given up for BLAS, or computed from the support of a
+    # sparse query; tests of failure rates say no.
     _may_give_up = True
 
     def __init__(

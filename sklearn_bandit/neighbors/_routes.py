@@ -35,10 +35,14 @@ MIN_FEATURES_BATCH = 5_000
 # Scores from BLAS that are held at a time.
 MAX_SCORES = 1 << 24
 
-# Coordinates of a block when sampling from the atoms themselves: a few cache lines cost
-# hardly more than one entry. Narrow blocks where there would be too few wide ones.
-WIDE_BLOCK, NARROW_BLOCK = 64, 16
-WIDE_BLOCK_FEATURES = 50_000
+# Coordinates of a block when sampling from the atoms themselves: a cache line costs no
+# more than one entry of it.
+BLOCK = 16
+
+# From this dimension on, what the head does not decide goes on in blocks of the atoms.
+# Few atoms are left by then, and wide blocks take fewer rounds.
+TAIL_FEATURES = 50_000
+TAIL_BLOCK = 64
 
 # Single coordinates in the first round, in batches: their products have heavier tails
 # than sums over blocks, of which one batch is enough.
@@ -57,7 +61,7 @@ class Request:
     radius: str
     buckets: int | None
     n_threads: int
-    may_give_up: bool
+    may_give_up: bool  # sampling, for BLAS or for the support of a sparse query
 
 
 def search(index, queries, request):
@@ -97,7 +101,7 @@ def search(index, queries, request):
         stats, coefs, *_ = describe(queries)
     n_queries = len(queries)
     answer = Answer(n_queries, request.k)
-    if n_sparse == 0:
+    if n_sparse == 0 or not request.may_give_up:
         _dense(index, queries, stats, coefs, request, answer)
     elif n_sparse == n_queries:
         _by_support(index, queries, stats, request, answer)
@@ -157,11 +161,13 @@ def _dense(index, queries, stats, coefs, request, answer):
         n_given_up = n_queries
         if request.delta > 0 and index.n_features >= MIN_FEATURES:
             given_up, n_given_up = _by_units(index, queries, stats, request, answer)
-    elif not index.is_safe:
-        n_given_up = n_queries
-    elif request.buckets is not None:
+    elif request.buckets is not None and index.is_safe:
         _by_buckets(index, queries, stats, coefs, request, answer)
         n_given_up = 0
+    elif not index.is_safe or (
+        n_queries > 1 and request.may_give_up and index.n_features < MIN_FEATURES_BATCH
+    ):
+        n_given_up = n_queries
     else:
         given_up, n_given_up = _by_head(index, queries, stats, coefs, request, answer)
     if n_given_up == n_queries:
@@ -177,8 +183,8 @@ def _dense(index, queries, stats, coefs, request, answer):
 def _by_head(index, queries, stats, coefs, request, answer):
     """Search by the components' bounds and in the head; return what was given up."""
     tail = None
-    if request.delta > 0 and index.n_features >= WIDE_BLOCK_FEATURES:
-        tail = index.block_starts(WIDE_BLOCK)
+    if request.delta > 0 and index.n_features >= TAIL_FEATURES:
+        tail = index.block_starts(TAIL_BLOCK)
     give_up_share = inf
     if request.may_give_up:
         give_up_share = GIVE_UP_SHARE if len(queries) == 1 else GIVE_UP_SHARE_BATCH
@@ -192,7 +198,7 @@ def _by_head(index, queries, stats, coefs, request, answer):
         request.epsilon,
         give_up_share,
         tail,
-        WIDE_BLOCK,
+        TAIL_BLOCK,
         request.n_threads,
         *answer.arrays,
     )
@@ -229,9 +235,9 @@ def _share(index, request, n_arms):
     if request.delta == 0:
         return 0.0
     n_rounds = max(len(index.tile_widths), 1)
-    if index.n_features >= WIDE_BLOCK_FEATURES:
+    if index.n_features >= TAIL_FEATURES:
         # Where the head does not decide, rounds of doubling go on in the atoms.
-        n_blocks = index.n_features / WIDE_BLOCK
+        n_blocks = index.n_features / TAIL_BLOCK
         n_rounds += ceil(log2(max(n_blocks / index.batch_size, 1)))
     return split_delta(request.delta, n_arms, 1, n_rounds)
 
@@ -308,15 +314,14 @@ def _units(index, query, stats, request):
             "n_total": float(d),
             "epsilon": request.epsilon,
         }
-    length = WIDE_BLOCK if d >= WIDE_BLOCK_FEATURES else NARROW_BLOCK
-    starts = index.block_starts(length)
+    starts = index.block_starts(BLOCK)
     if request.radius != "paired":
-        blocks = np.add.reduceat(np.abs(query), np.arange(0, d, length))
+        blocks = np.add.reduceat(np.abs(query), np.arange(0, d, BLOCK))
         units["reach"] = float(blocks.max())
     return units | {
         "sampling": "blocks",
         "starts": starts,
-        "length": length,
+        "length": BLOCK,
         "n_first": index.batch_size,
         "n_units": len(starts) // 2,
         "n_total": float(len(starts)),
