@@ -11,6 +11,7 @@ from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, valid
 from .._threads import effective_n_threads
 from ..bandit import split_delta
 from ..bandit._arms import Arms
+from ._columns import signed_products
 from ._dictionary import FIRST_ROWS, Dictionary, Sample
 
 # A product at a random row costs as much as so many in a row, on atoms of millions of
@@ -277,15 +278,17 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         n_used, n_round, n_products = 0, 0, 0
         n_next = FIRST_ROWS
         while arms.n_alive > 1 and n_next <= limit:
-            alive, inverse = np.unique(arms.ids % n, return_inverse=True)
-            products = sample.columns(candidates[alive], n_next)[:, n_used:]
-            products *= fit.sampled_residual(sample, n_next)[n_used:]
-            n_products += products.size
+            ids = arms.ids
+            columns = candidates[ids % n]
+            alive = np.unique(columns)
+            sample.read(alive, n_next)
+            n_products += len(alive) * (n_next - n_used)
+            residual = fit.sampled_residual(sample, n_used, n_next)
             # Smaller is better: the arm of the positive sign pays the negative product.
-            signs = np.where(arms.ids < n, -1.0, 1.0)
-            rewards = products[inverse].astype(np.float64)
-            rewards *= signs[:, None]
-            arms.add(np.ascontiguousarray(rewards), 1)
+            signs = np.where(ids < n, -1.0, 1.0)
+            arms.add(
+                signed_products(sample.values, columns, signs, residual, n_used), 1
+            )
             n_round += 1
             share = split_delta(delta, 2 * n, n_round)
             arms.update_radii("paired", share, np.inf, 0.0, 0.0)
@@ -316,7 +319,7 @@ class _ExactFit:
 
     def __init__(self, dictionary, target):
         self.dictionary = dictionary
-        self.signal = ("y", target)
+        self.signal = dictionary.signal(target)
         self.support = []
         self.coefs = np.empty(0)
         self.n_steps = 0
@@ -363,10 +366,10 @@ class _ExactFit:
         )
         return True
 
-    def sampled_residual(self, sample, n):
-        """Return what is left of the signal at the first n rows of a sample."""
-        columns = sample.columns(self.support, n)
-        residual = sample.column(self.signal, n) - self.coefs @ columns
+    def sampled_residual(self, sample, first, last):
+        """Return what is left of the signal at some rows of a sample."""
+        columns = sample.columns([self.signal, *self.support], last)[:, first:]
+        residual = columns[0] - self.coefs @ columns[1:]
         return (residual - self.intercept()).astype(columns.dtype)
 
     def rounding(self, atom):
@@ -395,7 +398,7 @@ class _SampledFit:
     def __init__(self, dictionary, sample, target, n_sample):
         self.sample = sample
         self.n_rows = n_sample
-        self.signal = ("y", target)
+        self.signal = dictionary.signal(target)
         self.centred = dictionary.centred
         self.factor = dictionary.n_samples / n_sample
         self.values = sample.column(self.signal, n_sample).astype(np.float64)
@@ -434,10 +437,10 @@ class _SampledFit:
             self.coefs = np.linalg.lstsq(gram, products, rcond=None)[0]
         return True
 
-    def sampled_residual(self, sample, n):
-        """Return what is left of the signal at the first n rows of a sample."""
-        columns = sample.columns(self.support, n)
-        residual = sample.column(self.signal, n) - self.coefs @ columns
+    def sampled_residual(self, sample, first, last):
+        """Return what is left of the signal at some rows of a sample."""
+        columns = sample.columns([self.signal, *self.support], last)[:, first:]
+        residual = columns[0] - self.coefs @ columns[1:]
         return (residual - self.intercept()).astype(columns.dtype)
 
     def intercept(self):
