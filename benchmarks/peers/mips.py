@@ -570,11 +570,14 @@ def buckets(options):
 @benchmark("mips.tradeoff", data=["movielens_1m"])
 def tradeoff(options):
     """Multiplications saved against precision, as in the thesis's figures."""
-    normal = make_normal_custom(1_000, 5_000, 50, random_state=0)
-    for name, (atoms, queries) in {
-        "MovieLens": movielens(),
-        "NORMAL_CUSTOM": normal,
-    }.items():
+    problems = {
+        "MovieLens": movielens,
+        "NORMAL_CUSTOM": lambda: make_normal_custom(1_000, 5_000, 50, random_state=0),
+    }
+    for name, make in problems.items():
+        if not options.wants(name):
+            continue
+        atoms, queries = make()
         with threadpool_limits(1):
             yield tradeoff_table(name, atoms[:1000], queries[:50])
 

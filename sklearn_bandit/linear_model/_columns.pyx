@@ -60,7 +60,9 @@ def inner_products(
         raise MemoryError("No memory for inner products.")
     for i in range(n_others):
         pointers[i] = _column(atoms, signals, others[i])
-    for chunk in prange(n_chunks, nogil=True, num_threads=n_threads):
+    for chunk in prange(
+        n_chunks, nogil=True, schedule="dynamic", num_threads=n_threads
+    ):
         _sum_products(
             own, pointers, n_others, chunk * n_chunk,
             min((chunk + 1) * n_chunk, n_samples), &out[chunk, 0],

@@ -131,10 +131,10 @@ class Sample:
         self.read([i], n)
         return self.values[i, :n]
 
-    def columns(self, columns, n):
-        """Return some columns at the first n rows drawn."""
-        self.read(columns, n)
-        return self.values[columns, :n]
+    def columns(self, columns, first, last):
+        """Return some columns at the rows drawn from `first` to `last`."""
+        self.read(columns, last)
+        return self.values[columns, first:last]
 
 
 def _pair(i, j):

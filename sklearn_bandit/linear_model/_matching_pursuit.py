@@ -368,7 +368,7 @@ class _ExactFit:
 
     def sampled_residual(self, sample, first, last):
         """Return what is left of the signal at some rows of a sample."""
-        columns = sample.columns([self.signal, *self.support], last)[:, first:]
+        columns = sample.columns([self.signal, *self.support], first, last)
         residual = columns[0] - self.coefs @ columns[1:]
         return (residual - self.intercept()).astype(columns.dtype)
 
@@ -401,45 +401,48 @@ class _SampledFit:
         self.signal = dictionary.signal(target)
         self.centred = dictionary.centred
         self.factor = dictionary.n_samples / n_sample
-        self.values = sample.column(self.signal, n_sample).astype(np.float64)
-        self.value_mean = self.values.mean() if self.centred else 0.0
-        self.columns = np.empty((0, len(self.values)))  # of the support, centred
-        self.means = np.empty(0)
+        self.values, self.value_mean = self._read(self.signal)
+        self.left = self.values.copy()
+        self.columns = []  # of the support, centred
+        self.means = []
         self.support = []
         self.coefs = np.empty(0)
         self.n_steps = 0
+        self._gram = np.empty((0, 0))
 
     @property
     def residual(self):
         """Estimate of the squared norm of what is left."""
-        left = self._left()
-        return self.factor * float(left @ left)
+        return self.factor * float(self.left @ self.left)
 
     def add(self, atom, orthogonal):
         """Take an atom in; False if it has nothing to add."""
         if atom not in self.support:
-            column = self.sample.column(atom, self.n_rows).astype(np.float64)
-            mean = column.mean() if self.centred else 0.0
-            column -= mean
-            if not column @ column > 0:
+            column, mean = self._read(atom)
+            products = np.array([column @ other for other in [*self.columns, column]])
+            if not products[-1] > 0:
                 return False
             self.support.append(atom)
-            self.columns = np.vstack([self.columns, column])
-            self.means = np.append(self.means, mean)
+            self.columns.append(column)
+            self.means.append(mean)
             self.coefs = np.append(self.coefs, 0.0)
+            self._gram = np.pad(self._gram, (0, 1))
+            self._gram[-1] = self._gram[:, -1] = products
         position = self.support.index(atom)
         own = self.columns[position]
-        self.coefs[position] += own @ self._left() / (own @ own)
+        step = own @ self.left / self._gram[position, position]
+        self.coefs[position] += step
+        self.left -= step * own
         self.n_steps += 1
         if orthogonal:
-            gram = self.columns @ self.columns.T
-            products = self.columns @ (self.values - self.value_mean)
-            self.coefs = np.linalg.lstsq(gram, products, rcond=None)[0]
+            products = np.array([column @ self.values for column in self.columns])
+            self.coefs = np.linalg.lstsq(self._gram, products, rcond=None)[0]
+            self.left = self.values - self.coefs @ np.array(self.columns)
         return True
 
     def sampled_residual(self, sample, first, last):
         """Return what is left of the signal at some rows of a sample."""
-        columns = sample.columns([self.signal, *self.support], last)[:, first:]
+        columns = sample.columns([self.signal, *self.support], first, last)
         residual = columns[0] - self.coefs @ columns[1:]
         return (residual - self.intercept()).astype(columns.dtype)
 
@@ -447,5 +450,9 @@ class _SampledFit:
         """Return the constant that goes with the coefficients; zero unless centred."""
         return self.value_mean - np.dot(self.coefs, self.means)
 
-    def _left(self):
-        return self.values - self.value_mean - self.coefs @ self.columns
+    def _read(self, column):
+        """Return a column at the sampled rows, centred, and its mean there."""
+        values = self.sample.column(column, self.n_rows).astype(np.float64)
+        mean = values.mean() if self.centred else 0.0
+        values -= mean
+        return values, mean
