@@ -18,6 +18,10 @@ cdef Py_ssize_t BLOCK_ROWS = 2048
 # Blocks that one thread sums up: sums do not depend on the number of threads.
 cdef Py_ssize_t CHUNK_BLOCKS = 16
 
+# Fewer products than this are left to one thread, which nearly fills the memory's
+# bandwidth: a team of threads takes longer to assemble where other work is running.
+cdef Py_ssize_t MIN_PARALLEL = 1 << 25
+
 
 def inner_products(
     const floating[:, ::1] atoms,
@@ -60,6 +64,8 @@ def inner_products(
         raise MemoryError("No memory for inner products.")
     for i in range(n_others):
         pointers[i] = _column(atoms, signals, others[i])
+    if n_samples * n_others < MIN_PARALLEL:
+        n_threads = 1
     for chunk in prange(
         n_chunks, nogil=True, schedule="dynamic", num_threads=n_threads
     ):

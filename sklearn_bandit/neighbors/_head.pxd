@@ -1,5 +1,7 @@
 """The head of an index and its search; see ``_head.pyx``."""
 
+from cython cimport floating
+
 from ._survivors cimport Outcome, Survivors
 
 cdef enum:
@@ -27,7 +29,6 @@ cdef struct Head:
 
 
 cdef struct HeadQuery:
-    const float* residual       # the query less its components, at the coordinates
     const double* coefs         # of the query on the components
     double norm
     double residual_norm
@@ -44,5 +45,8 @@ cdef void bound_by_norms(
 ) noexcept nogil
 
 cdef Outcome search_head(
-    const Head* head, const HeadQuery* query, Survivors* alive
+    const Head* head,
+    const HeadQuery* query,
+    const floating* entries,        # of the query
+    Survivors* alive,
 ) noexcept nogil

@@ -20,6 +20,7 @@ one:
 Radii also cover the rounding of what is taken to be known exactly.
 """
 
+from cython cimport floating
 from libc.math cimport INFINITY, sqrt
 
 from sklearn_bandit._simd cimport simd_void
@@ -52,6 +53,9 @@ cdef double UNDERFLOW = 2e-19
 
 # Atoms that are looked at to see whether a search is hopeless, before all are paired.
 cdef Py_ssize_t PROBE_ATOMS = 256
+
+cdef enum:
+    RESIDUAL_BLOCK = 64
 
 # The head is in single precision, whatever the atoms are.
 cdef double HEAD_ROUNDING = 1.2e-7
@@ -87,7 +91,10 @@ cdef void bound_by_norms(
 
 
 cdef Outcome search_head(
-    const Head* head, const HeadQuery* query, Survivors* alive
+    const Head* head,
+    const HeadQuery* query,
+    const floating* entries,
+    Survivors* alive,
 ) noexcept nogil:
     """Sample tile by tile until k atoms are left, or further sampling does not pay."""
     cdef Py_ssize_t t = 1, n_used, k = query.k
@@ -96,9 +103,10 @@ cdef Outcome search_head(
     # The radius at the end of the head, should the query be as even as a normal one.
     last_quantile = student_quantile(query.share, head.n_coordinates / 3.0)
     n_used = head.offsets[1]
+    _fill_residual(head, query.coefs, entries, 0, alive)
     _sum_products(head, query, alive)
     choose_pivot(alive, k)
-    quantile = _query_quantile(head, query, n_used)
+    quantile = _query_quantile(head, query, n_used, alive.residual)
     # Standard deviations of single atoms bound those of differences from above.
     _marginal_radii(head, query, quantile, alive)
     estimate_spread(alive, n_used, d, 1.0)
@@ -123,10 +131,11 @@ cdef Outcome search_head(
                 return HOPELESS
         if t == head.n_tiles:
             return OPEN
+        _fill_residual(head, query.coefs, entries, t, alive)
         _add_differences(head, query, t, alive)
         t += 1
         n_used = head.offsets[t]
-        quantile = _query_quantile(head, query, n_used)
+        quantile = _query_quantile(head, query, n_used, alive.residual)
         _paired_radii(head, query, t, quantile, alive)
         drop(alive, k)
         if alive.n_alive > k and _should_repivot(alive, k, n_used):
@@ -137,8 +146,59 @@ cdef Outcome search_head(
     return DECIDED
 
 
+cdef void _fill_residual(
+    const Head* head,
+    const double* coefs,
+    const floating* entries,
+    Py_ssize_t t,
+    Survivors* alive,
+) noexcept nogil:
+    """What the components leave of a query in tile t, unless that is known already.
+
+    Only the tiles that are used are read: each entry may cost a trip to memory.
+    """
+    if t >= alive.n_filled:
+        _residual(
+            entries, head.coordinates + head.offsets[t], coefs, head.n_components,
+            <const floating*> head.components_there + head.offsets[t],
+            head.n_coordinates, head.offsets[t + 1] - head.offsets[t],
+            alive.residual + head.offsets[t],
+        )
+        alive.n_filled = t + 1
+
+
+cdef simd_void _residual(
+    const floating* entries,
+    const Py_ssize_t* coordinates,
+    const double* coefs,
+    Py_ssize_t n_components,
+    const floating* components,
+    Py_ssize_t stride,
+    Py_ssize_t n,
+    float* residual,
+) noexcept nogil:
+    """Entries at some coordinates less the components there, in the atoms' precision."""
+    cdef Py_ssize_t j, c, first = 0, n_block
+    cdef floating coef
+    cdef floating left[RESIDUAL_BLOCK]
+    cdef const floating* component
+
+    while first < n:
+        n_block = min(RESIDUAL_BLOCK, n - first)
+        for j in range(n_block):
+            left[j] = entries[coordinates[first + j]]
+        for c in range(n_components):
+            component = components + c * stride + first
+            coef = <floating> coefs[c]
+            for j in range(n_block):
+                left[j] -= coef * component[j]
+        for j in range(n_block):
+            residual[first + j] = <float> left[j]
+        first += n_block
+
+
 cdef double _query_quantile(
-    const Head* head, const HeadQuery* query, Py_ssize_t n_used
+    const Head* head, const HeadQuery* query, Py_ssize_t n_used, const float* residual
 ) noexcept nogil:
     """Radius of a mean of n samples, over standard deviation / sqrt(n): query's guards.
 
@@ -148,7 +208,7 @@ cdef double _query_quantile(
     cdef double square, sum_2 = 0.0, sum_4 = 0.0, size, population
 
     for j in range(n_used):
-        square = <double> query.residual[j] * <double> query.residual[j]
+        square = <double> residual[j] * <double> residual[j]
         sum_2 += square
         sum_4 += square * square
     size = min(effective_size(sum_2, sum_4), <double> n_used)
@@ -196,7 +256,7 @@ cdef void _sum_products(
         alive.total[i] = 0.0
         alive.square[i] = 0.0
     _products(
-        head.tiles[0], query.residual, width, alive.slots, alive.n_alive, alive.total,
+        head.tiles[0], alive.residual, width, alive.slots, alive.n_alive, alive.total,
         alive.square,
     )
     alive.n_multiplied += alive.n_alive * width
@@ -249,7 +309,7 @@ cdef void _add_differences(
     cdef Py_ssize_t width = head.offsets[t + 1] - head.offsets[t]
 
     _differences(
-        head.tiles[t], query.residual + head.offsets[t], width,
+        head.tiles[t], alive.residual + head.offsets[t], width,
         head.tiles[t] + alive.slots[alive.pivot] * width,
         alive.slots, alive.n_alive, alive.total, alive.square,
     )
@@ -297,7 +357,7 @@ cdef double _probed_work(
         total = 0.0
         square = 0.0
         _differences(
-            head.tiles[0], query.residual, width,
+            head.tiles[0], alive.residual, width,
             head.tiles[0] + alive.slots[alive.pivot] * width, &alive.slots[i], 1,
             &total, &square,
         )

@@ -14,7 +14,6 @@ from ._units cimport search_units
 
 cdef enum:
     STATS_BLOCK = 512       # entries that stay in the first-level cache
-    RESIDUAL_BLOCK = 64
 
 
 cdef void describe_query(
@@ -104,30 +103,6 @@ cdef void _split_query(
         )
 
 
-cdef simd_void _fill_residual(
-    const Head* head, const floating* query, const double* coefs, float* residual
-) noexcept nogil:
-    """What the components leave of a query, at the coordinates of the head."""
-    cdef Py_ssize_t j, c, first = 0, n, r = head.n_components
-    cdef floating coef
-    cdef floating left[RESIDUAL_BLOCK]
-    cdef const floating* component
-
-    while first < head.n_coordinates:
-        n = min(RESIDUAL_BLOCK, head.n_coordinates - first)
-        for j in range(n):
-            left[j] = query[head.coordinates[first + j]]
-        for c in range(r):
-            component = <const floating*> head.components_there
-            component += c * head.n_coordinates + first
-            coef = <floating> coefs[c]
-            for j in range(n):
-                left[j] -= coef * component[j]
-        for j in range(n):
-            residual[first + j] = <float> left[j]
-        first += n
-
-
 cdef unsigned char search_query(
     const Task* task,
     const Head* head,
@@ -150,6 +125,7 @@ cdef unsigned char search_query(
         return 1
     alive.n_alive = task.n_slots
     alive.n_multiplied = head.n_components * task.rows.n_features
+    alive.n_filled = 0
     for i in range(task.n_slots):
         alive.slots[i] = task.slots[i]
     _split_query(head, stats, coefs, &own)
@@ -157,9 +133,7 @@ cdef unsigned char search_query(
     if alive.n_alive * task.rows.n_features <= alive.n_multiplied:
         outcome = OPEN
     elif alive.n_alive > own.k and own.samples:
-        _fill_residual(head, query, coefs, alive.residual)
-        own.residual = alive.residual
-        outcome = search_head(head, &own, alive)
+        outcome = search_head(head, &own, query, alive)
         if outcome == OPEN and tail != NULL:
             if alive.n_alive * task.rows.n_features > alive.n_multiplied:
                 _search_tail(task, query, tail, stats, alive)
@@ -335,9 +309,7 @@ cdef int search_query_buckets(
     if alive == NULL:
         return 1
     _split_query(head, stats, coefs, &own)
-    if own.samples:
-        _fill_residual(head, query, coefs, alive.residual)
-        own.residual = alive.residual
+    alive.n_filled = 0
     count[0] = head.n_components * d
     while first < n:
         if n_best == task.k and (
@@ -356,7 +328,7 @@ cdef int search_query_buckets(
         own.k = min(task.k, alive.n_alive)
         bound_by_norms(head, &own, alive)
         if alive.n_alive > own.k and own.samples:
-            search_head(head, &own, alive)
+            search_head(head, &own, query, alive)
         count[0] += alive.n_multiplied
         # Products of the best so far are known already.
         n_new = 0

@@ -330,7 +330,6 @@ cdef class Searcher:
         base.epsilon = epsilon * self.head.scale / self.head.n_features
         base.give_up_share = INFINITY
         base.samples = samples and self.head.n_tiles > 0
-        base.residual = NULL
         base.coefs = NULL
 
     def search_buckets(

@@ -25,7 +25,8 @@ cdef struct Survivors:
     double* variance            # of one coordinate's difference to the pivot
     float* total                # running sums of the products, or of their differences
     float* square               # and of their squares
-    float* residual             # room for the query at the coordinates of the head
+    float* residual             # what the components leave of the query, in the head
+    Py_ssize_t n_filled         # tiles for which it is known
 
 
 cdef Survivors* new_survivors(
