@@ -265,6 +265,31 @@ def wide_races(options):
     )
 
 
+@benchmark("mips.cross_over")
+def cross_over(options):
+    """From which dimension on single queries gain, with and without preparation."""
+    rows = []
+    for n_features in (2_000, 3_000, 5_000, 10_000, 20_000, 50_000):
+        atoms, queries = make_correlated_normal_custom(
+            1_000, n_features, 20, random_state=0
+        )
+        runs = {
+            "numpy": one_by_one(blas(atoms, 1), queries),
+            "auto": one_by_one(ours(atoms, 1), queries),
+            "zero-copy": one_by_one(ours(atoms, 1, layout="zero-copy"), queries),
+        }
+        with threadpool_limits(1):
+            seconds = alternate({c: partial(f, 0) for c, f in runs.items()}, n_rounds=5)
+        exact = np.array(seconds["numpy"])
+        gains = [np.median(exact / seconds[layout]) for layout in ("auto", "zero-copy")]
+        rows.append([n_features, *map(float, gains)])
+    yield Table(
+        title="CORRELATED_NORMAL_CUSTOM, n = 1,000, single queries: gain over numpy",
+        columns=["d", "auto", "zero-copy"],
+        rows=rows,
+    )
+
+
 @benchmark("mips.worst")
 def worst_cases(options):
     """What BanditMIPS costs where it cannot win: ratios below one, by a little."""

@@ -348,7 +348,7 @@ cdef double tabled_paired_radius(
     double n_effective,
     double n_total,
 ) noexcept nogil:
-    """`paired_radius` for many arms: a quantile takes 4 microseconds, a look-up none."""
+    """`paired_radius` for many arms: computing a quantile takes 4 microseconds."""
     n_effective = min(n_effective, n_used)
     if n_used >= n_total:
         return 0.0

@@ -99,6 +99,7 @@ cdef Outcome search_head(
     """Sample tile by tile until k atoms are left, or further sampling does not pay."""
     cdef Py_ssize_t t = 1, n_used, k = query.k
     cdef double quantile, last_quantile, d = head.n_features
+    cdef double budget = query.give_up_share * query.n_atoms * d
 
     # The radius at the end of the head, should the query be as even as a normal one.
     last_quantile = student_quantile(query.share, head.n_coordinates / 3.0)
@@ -112,7 +113,7 @@ cdef Outcome search_head(
     estimate_spread(alive, n_used, d, 1.0)
     drop(alive, k)
     if alive.n_alive > 2 * PROBE_ATOMS and query.give_up_share < INFINITY:
-        if _probed_work(head, query, last_quantile, alive) > query.give_up_share * query.n_atoms * d:
+        if _probed_work(head, query, last_quantile, alive) > budget:
             return HOPELESS
     if alive.n_alive > k:
         _start_differences(head, query, 1, alive)
@@ -127,7 +128,7 @@ cdef Outcome search_head(
                 return OPEN
             if predicted_work(
                 alive, k, last_quantile, n_used, d, head.n_coordinates, query.epsilon
-            ) > query.give_up_share * query.n_atoms * d:
+            ) > budget:
                 return HOPELESS
         if t == head.n_tiles:
             return OPEN
@@ -177,7 +178,7 @@ cdef simd_void _residual(
     Py_ssize_t n,
     float* residual,
 ) noexcept nogil:
-    """Entries at some coordinates less the components there, in the atoms' precision."""
+    """Entries at some coordinates less the components there, in the atoms' type."""
     cdef Py_ssize_t j, c, first = 0, n_block
     cdef floating coef
     cdef floating left[RESIDUAL_BLOCK]
@@ -348,7 +349,8 @@ cdef double _probed_work(
     const Head* head, const HeadQuery* query, double quantile, Survivors* alive
 ) noexcept nogil:
     """Predict the work of a search from the differences of a few atoms to the pivot."""
-    cdef Py_ssize_t i = 0, width = head.offsets[1], stride = alive.n_alive // PROBE_ATOMS
+    cdef Py_ssize_t stride = alive.n_alive // PROBE_ATOMS
+    cdef Py_ssize_t i = 0, width = head.offsets[1]
     cdef double n = width, d = head.n_features
     cdef double shrink = real_share(alive, n, d), known, gap, variance, work = 0.0
     cdef float total, square
