@@ -42,10 +42,10 @@ BLOCK_ENTRIES = 1 << 20
 # Fewer effective observations than this say nothing reliable about an atom.
 MIN_EFFECTIVE = 16.0
 
-# Allowance for errors of BLAS products and coefficients, relative to the norms, in units
-# in the last place: so many, and one more for every so many coordinates. Measured with
-# OpenBLAS, far from the origin: 1.6 at 3,000 coordinates, 3 at 30,000, 10 at 300,000 and
-# 39 at 3,000,000 for matrix products; less for single queries.
+# Allowance for errors of BLAS products and coefficients, relative to the norms: so many
+# units in the last place, and one more for every so many coordinates. Measured with
+# OpenBLAS, far from the origin: 1.6 at 3,000 coordinates, 3 at 30,000, 10 at 300,000
+# and 39 at 3,000,000 for matrix products; less for single queries.
 ROUNDING_UNITS = 16
 ROUNDING_FEATURES = 40_000
 

@@ -69,7 +69,7 @@ cdef int search_query_support(
 
 cdef bint search_query_units(
     const Task* task,
-    const Units* units,
+    Units* units,
     const floating* query,
     Py_ssize_t* slots,
     double* products,

@@ -6,6 +6,7 @@ from libc.stdlib cimport free, malloc
 
 from sklearn_bandit._simd cimport simd_void
 from sklearn_bandit.bandit._arms cimport kth_smallest
+from sklearn_bandit.bandit._radii cimport start_quantiles
 
 from ._head cimport bound_by_norms, search_head
 from ._rows cimport exact_products, sort_best, support_products
@@ -157,6 +158,7 @@ cdef void _search_tail(
     cdef Units units = tail[0]
 
     units.energy = stats[3] * stats[3] / units.n_total
+    start_quantiles(&units.quantiles, units.share)
     search_units(&task.rows, query, &units, alive)
 
 
@@ -219,7 +221,7 @@ cdef int search_query_support(
 
 cdef bint search_query_units(
     const Task* task,
-    const Units* units,
+    Units* units,
     const floating* query,
     Py_ssize_t* slots,
     double* products,

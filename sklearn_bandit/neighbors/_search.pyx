@@ -11,6 +11,8 @@ from cython cimport floating
 from cython.parallel cimport parallel, prange
 from libc.math cimport INFINITY
 
+from sklearn_bandit.bandit._radii cimport Quantiles, start_quantiles
+
 from ._head cimport MAX_TILES, Head, HeadQuery
 from ._query cimport (
     N_STATS,
@@ -51,6 +53,7 @@ cdef class Searcher:
     cdef bint is_double
     cdef object owners      # keeps what the pointers point into
     cdef Survivors* spare   # room for one query, kept from call to call
+    cdef Quantiles quantiles    # of the last search by units
     cdef readonly object slots
 
     def __cinit__(self, first, second, slots, double rounding, norms):
@@ -58,6 +61,7 @@ cdef class Searcher:
         cdef const double[::1] norm_view
 
         self.spare = NULL
+        start_quantiles(&self.quantiles, 0.0)
         self.owners = [first, second, slots, norms]
         self.slots = slots
         self.is_double = first.dtype == np.float64
@@ -588,6 +592,10 @@ cdef class Searcher:
         if largest is not None:
             largest_view = largest
             units.largest = &largest_view[0]
+        # A copy of its own: another thread may be searching.
+        if share != self.quantiles.delta:
+            start_quantiles(&self.quantiles, share)
+        units.quantiles = self.quantiles
         self.task.k = k
         if self.is_double:
             doubles = queries
@@ -603,6 +611,7 @@ cdef class Searcher:
                     &self.task, &units, &singles[position, 0], &slots_out[position, 0],
                     &products_out[position, 0], &counts_out[position],
                 )
+        self.quantiles = units.quantiles
         return given_up
 
 

@@ -14,11 +14,9 @@ from libc.string cimport memmove
 
 from sklearn_bandit._simd cimport prefetch, simd_void
 from sklearn_bandit.bandit._radii cimport (
-    Quantiles,
     bernstein_radius,
     effective_size,
     hoeffding_radius,
-    start_quantiles,
     student_quantile,
     tabled_paired_radius,
 )
@@ -41,7 +39,7 @@ cdef enum:
 
 
 cdef Outcome search_units(
-    const Rows* rows, const floating* query, const Units* units, Survivors* alive
+    const Rows* rows, const floating* query, Units* units, Survivors* alive
 ) noexcept nogil:
     """Sample rounds of doubling size until k atoms are left or it does not pay."""
     cdef Py_ssize_t n_used = 0, n_next, n_atoms = alive.n_alive, i, k = units.k
@@ -49,9 +47,7 @@ cdef Outcome search_units(
     cdef float* values = NULL
     cdef float* longer
     cdef Outcome outcome = DECIDED
-    cdef Quantiles quantiles
 
-    start_quantiles(&quantiles, units.share)
     for i in range(n_atoms):
         alive.base[i] = 0.0
     while alive.n_alive > k:
@@ -97,7 +93,7 @@ cdef Outcome search_units(
         elif units.sampling == ORDERED:
             _ordered_radii(units, values, n_used, query, d, alive)
         else:
-            _paired_radii(units, values, n_used, query, d, &quantiles, alive)
+            _paired_radii(units, values, n_used, query, d, alive)
             if n_used == units.n_first:
                 estimate_spread(alive, n_used, units.n_total, 2.0)
         drop(alive, k)
@@ -210,12 +206,11 @@ cdef void _means(
 
 
 cdef void _paired_radii(
-    const Units* units,
+    Units* units,
     const float* values,
     Py_ssize_t n_used,
     const floating* query,
     Py_ssize_t d,
-    Quantiles* quantiles,
     Survivors* alive,
 ) noexcept nogil:
     """Student-t radii of the differences to the pivot, by the effective sample size.
@@ -242,7 +237,7 @@ cdef void _paired_radii(
         alive.radius[i] = INFINITY
         if sum_2 > 0.0:
             alive.radius[i] = tabled_paired_radius(
-                quantiles, alive.variance[i], n_used, effective_size(sum_2, sum_4),
+                &units.quantiles, alive.variance[i], n_used, effective_size(sum_2, sum_4),
                 units.n_total,
             )
     alive.mean[alive.pivot] = 0.0
