@@ -237,8 +237,8 @@ cdef void _paired_radii(
         alive.radius[i] = INFINITY
         if sum_2 > 0.0:
             alive.radius[i] = tabled_paired_radius(
-                &units.quantiles, alive.variance[i], n_used, effective_size(sum_2, sum_4),
-                units.n_total,
+                &units.quantiles, alive.variance[i], n_used,
+                effective_size(sum_2, sum_4), units.n_total,
             )
     alive.mean[alive.pivot] = 0.0
     alive.radius[alive.pivot] = 0.0
