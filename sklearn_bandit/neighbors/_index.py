@@ -36,6 +36,9 @@ MAX_COMPONENTS = 16
 COMPONENT_ATOMS = 128
 COMPONENT_ENERGY = 0.05
 
+# With more atoms a feature than this, BLAS has them on the right; see `_product`.
+ATOMS_PER_FEATURE = 8
+
 # Entries of the atoms that are described at a time: read from memory only once.
 BLOCK_ENTRIES = 1 << 20
 
@@ -324,9 +327,17 @@ class Growing:
 
 
 def _product(queries, atoms):
+    """Inner products, one row a query.
+
+    OpenBLAS packs what is on the right. With the atoms on the left it is 1.4 times as
+    fast for 200 queries and four to eight times for a few (measured: 4,000 x 10,000),
+    unless there are so many atoms that turning the result round costs more.
+    """
     if len(queries) == 1:
         return (atoms @ queries[0])[None, :]
-    return queries @ atoms.T
+    if len(atoms) > ATOMS_PER_FEATURE * atoms.shape[1]:
+        return queries @ atoms.T
+    return np.ascontiguousarray((atoms @ queries.T).T)
 
 
 def _find_components(atoms, rng):
