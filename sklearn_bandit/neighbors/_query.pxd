@@ -81,6 +81,7 @@ cdef int pick_for_query(
     const floating* query,
     double norm,
     const floating* scores,         # from BLAS, one a slot
+    Survivors* alive,               # memory to work in
     Py_ssize_t* slots,
     double* products,
     Py_ssize_t* count,              # added to

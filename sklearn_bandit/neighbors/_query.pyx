@@ -249,14 +249,14 @@ cdef int pick_for_query(
     const floating* query,
     double norm,
     const floating* scores,
+    Survivors* alive,
     Py_ssize_t* slots,
     double* products,
     Py_ssize_t* count,
 ) noexcept nogil:
     """Choose among scores that are right up to rounding; return 1 without memory."""
-    cdef Survivors* alive = new_survivors(task.n_slots, 0)
     cdef Py_ssize_t i, slot, n = task.n_slots, n_left = 0
-    cdef double bar, slack, largest = 0.0
+    cdef double bar, slack, radius, largest = 0.0
 
     if alive == NULL:
         return 1
@@ -266,20 +266,23 @@ cdef int pick_for_query(
         for i in range(n):
             largest = max(largest, fabs(scores[task.slots[i]]))
         slack = task.rounding * largest
+    radius = slack
     for i in range(n):
         slot = task.slots[i]
-        alive.radius[i] = slack if task.norms == NULL else slack * task.norms[slot]
-        alive.mean[i] = scores[slot]
-        alive.scratch[i] = alive.radius[i] - alive.mean[i]
+        if task.norms != NULL:
+            radius = slack * task.norms[slot]
+        alive.scratch[i] = radius - scores[slot]
     bar = -kth_smallest(alive.scratch, n, task.k)
     for i in range(n):
+        slot = task.slots[i]
+        if task.norms != NULL:
+            radius = slack * task.norms[slot]
         # Written so that a score that overflowed to NaN is a candidate.
-        if not alive.mean[i] + alive.radius[i] < bar:
-            alive.slots[n_left] = task.slots[i]
+        if not scores[slot] + radius < bar:
+            alive.slots[n_left] = slot
             n_left += 1
     alive.n_alive = n_left
     count[0] += n * task.rows.n_features + _finish(task, query, alive, slots, products)
-    free_survivors(alive)
     return 0
 
 

@@ -27,6 +27,10 @@ from ._query cimport (
 from ._survivors cimport Survivors, free_survivors, new_survivors
 from ._units cimport BERNSTEIN, BLOCKS, HOEFFDING, ORDERED, PAIRED, WEIGHTED, Units
 
+# Fewer scores than this are looked through by one thread: those of BLAS are still
+# waiting for more work on the other processors.
+cdef Py_ssize_t MIN_PARALLEL = 1 << 22
+
 _SAMPLINGS = {"blocks": BLOCKS, "weighted": WEIGHTED, "ordered": ORDERED}
 _RADII = {"paired": PAIRED, "bernstein": BERNSTEIN, "hoeffding": HOEFFDING}
 
@@ -476,32 +480,29 @@ cdef class Searcher:
         indices, products, counts : ndarray
             Written, as by `search`; multiplications are added to `counts`.
         """
-        cdef Py_ssize_t i, n_queries = queries.shape[0]
-        cdef const float[:, ::1] singles, single_scores
-        cdef const double[:, ::1] doubles, double_scores
+        cdef Py_ssize_t n_queries = queries.shape[0], n_capacity = scores.shape[1]
         cdef Py_ssize_t[:, ::1] slots_out = indices
         cdef double[:, ::1] products_out = products
         cdef Py_ssize_t[::1] counts_out = counts
-        cdef int n_failed = 0
+        cdef const void* entries = _address(queries, self.is_double)
+        cdef const void* score_entries = _address(scores, self.is_double)
+        cdef int n_failed
 
         self.task.k = k
-        if n_queries == 1:
+        if n_queries * n_capacity < MIN_PARALLEL:
             n_threads = 1
-        if self.is_double:
-            doubles = queries
-            double_scores = scores
-            for i in prange(n_queries, nogil=True, num_threads=n_threads):
-                n_failed += pick_for_query(
-                    &self.task, &doubles[i, 0], stats[i, 3], &double_scores[i, 0],
-                    &slots_out[i, 0], &products_out[i, 0], &counts_out[i],
+        with nogil:
+            if self.is_double:
+                n_failed = _pick_all(
+                    &self.task, <const double*> entries, n_queries, &stats[0, 0],
+                    <const double*> score_entries, n_capacity, n_threads,
+                    &slots_out[0, 0], &products_out[0, 0], &counts_out[0],
                 )
-        else:
-            singles = queries
-            single_scores = scores
-            for i in prange(n_queries, nogil=True, num_threads=n_threads):
-                n_failed += pick_for_query(
-                    &self.task, &singles[i, 0], stats[i, 3], &single_scores[i, 0],
-                    &slots_out[i, 0], &products_out[i, 0], &counts_out[i],
+            else:
+                n_failed = _pick_all(
+                    &self.task, <const float*> entries, n_queries, &stats[0, 0],
+                    <const float*> score_entries, n_capacity, n_threads,
+                    &slots_out[0, 0], &products_out[0, 0], &counts_out[0],
                 )
         if n_failed:
             raise MemoryError("No memory to choose among the scores.")
@@ -710,4 +711,32 @@ cdef int _search_all_buckets(
             task, head, base, queries + i * d, stats + i * N_STATS, coefs + i * r,
             order, bucket_size, slots + i * task.k, products + i * task.k, counts + i,
         )
+    return n_failed
+
+
+cdef int _pick_all(
+    const Task* task,
+    const floating* queries,
+    Py_ssize_t n_queries,
+    const double* stats,
+    const floating* scores,
+    Py_ssize_t n_capacity,
+    int n_threads,
+    Py_ssize_t* slots,
+    double* products,
+    Py_ssize_t* counts,
+) noexcept nogil:
+    """Choose by scores for every query; return how many found no memory."""
+    cdef Py_ssize_t i, d = task.rows.n_features
+    cdef Survivors* alive = NULL
+    cdef int n_failed = 0
+
+    with parallel(num_threads=n_threads):
+        alive = new_survivors(task.n_slots, 0)
+        for i in prange(n_queries):
+            n_failed += pick_for_query(
+                task, queries + i * d, stats[i * N_STATS + 3], scores + i * n_capacity,
+                alive, slots + i * task.k, products + i * task.k, counts + i,
+            )
+        free_survivors(alive)
     return n_failed
