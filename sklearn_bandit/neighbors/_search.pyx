@@ -27,9 +27,11 @@ from ._query cimport (
 from ._survivors cimport Survivors, free_survivors, new_survivors
 from ._units cimport BERNSTEIN, BLOCKS, HOEFFDING, ORDERED, PAIRED, WEIGHTED, Units
 
-# Fewer scores than this are looked through by one thread: those of BLAS are still
-# waiting for more work on the other processors.
+# Fewer scores than this are looked through, and fewer products than this described, by
+# one thread: those of BLAS are still waiting for more work on the other processors,
+# where a second one takes longer to start (measured: 20 ms) than all of it takes.
 cdef Py_ssize_t MIN_PARALLEL = 1 << 22
+cdef Py_ssize_t MIN_PARALLEL_PRODUCTS = 1 << 26
 
 _SAMPLINGS = {"blocks": BLOCKS, "weighted": WEIGHTED, "ordered": ORDERED}
 _RADII = {"paired": PAIRED, "bernstein": BERNSTEIN, "hoeffding": HOEFFDING}
@@ -199,6 +201,8 @@ cdef class Searcher:
         cdef double* first_coef = &coefs_out[0, 0] if r > 0 else NULL
         cdef const void* entries = _address(queries, self.is_double)
 
+        if n_queries * self.head.n_features * (r + 1) < MIN_PARALLEL_PRODUCTS:
+            n_threads = 1
         with nogil:
             if self.is_double:
                 _describe_all(
