@@ -8,6 +8,7 @@ never is.
 
 Loops of eight are unrolled by compilers before they are vectorised, and then they are
 not: sums over eight integers are written out below, to be inlined into such kernels.
+``prefetch`` asks for a cache line ahead of its use.
 """
 
 from libc.stdint cimport int32_t, uint16_t
@@ -26,9 +27,15 @@ cdef extern from *:
     #else
     #define SKB_SIMD
     #endif
+    #if defined(__GNUC__) || defined(__clang__)
+    #define SKB_PREFETCH(address) __builtin_prefetch(address)
+    #else
+    #define SKB_PREFETCH(address) ((void) (address))
+    #endif
     #endif
     """
     ctypedef void simd_void "SKB_SIMD void"
+    void prefetch "SKB_PREFETCH" (const void* address) noexcept nogil
 
 
 cdef extern from *:

@@ -12,19 +12,43 @@ import numpy as np
 from libc.math cimport INFINITY
 
 from ._radii cimport (
+    Quantiles,
     bernstein_radius,
     effective_size,
     hoeffding_radius,
     normal_radius,
-    paired_radius,
+    start_quantiles,
+    tabled_paired_radius,
 )
 
 
+# Up to this k values are kept in order during one scan.
+cdef Py_ssize_t SCAN_LIMIT = 16
+
+
 cdef double kth_smallest(double* values, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
-    """The k-th smallest of n values (k from 1), by quickselect; reorders them."""
+    """The k-th smallest of n values (k from 1); reorders them.
+
+    A few are kept in order while scanning, which hardly ever moves one; more are found
+    by quickselect.
+    """
     cdef Py_ssize_t low = 0, high = n - 1, i, j
     cdef double middle, swap
 
+    if k <= SCAN_LIMIT:
+        for i in range(1, n):
+            swap = values[i]
+            j = min(i, k)
+            if j == k and not swap < values[k - 1]:
+                continue
+            if j == k:
+                j -= 1
+                values[i] = values[j]
+            while j > 0 and swap < values[j - 1]:
+                values[j] = values[j - 1]
+                j -= 1
+            values[j] = swap
+        return values[k - 1]
     k -= 1
     while low < high:
         middle = values[(low + high) // 2]
@@ -227,7 +251,9 @@ cdef class Arms:
         cdef Py_ssize_t i
         cdef double n = self.n_used, centre, variance, size
         cdef double[:, ::1] moments = self._moments
+        cdef Quantiles quantiles
 
+        start_quantiles(&quantiles, delta)
         for i in range(self.n_alive):
             centre = moments[i, 0] / n
             self._mean[i] = self._shift[i] + centre
@@ -245,7 +271,9 @@ cdef class Arms:
                 self._radius[i] = 0.0
             else:
                 size = effective_size(moments[i, 1], moments[i, 2])
-                self._radius[i] = paired_radius(variance, n, size, delta, n_total)
+                self._radius[i] = tabled_paired_radius(
+                    &quantiles, variance, n, size, n_total
+                )
 
     def eliminate(self, Py_ssize_t k):
         """Drop the arms that cannot be among the best k.

@@ -3,6 +3,20 @@
 # Fewer effective observations than this say nothing reliable about a variance.
 cdef double MIN_EFFECTIVE
 
+cdef enum:
+    N_QUANTILES = 1024
+
+
+cdef struct Quantiles:
+    # Student quantiles of one error probability, computed when first asked for. Degrees
+    # of freedom are rounded down, which makes a radius wider, never narrower.
+    double delta
+    double values[N_QUANTILES]      # 0: not known yet
+
+
+cdef void start_quantiles(Quantiles* table, double delta) noexcept nogil
+cdef double tabled_quantile(Quantiles* table, double df) noexcept nogil
+
 cpdef double split_delta(
     double delta, Py_ssize_t n_arms, Py_ssize_t n_round, Py_ssize_t n_rounds=*
 ) noexcept nogil
@@ -21,4 +35,11 @@ cpdef double normal_radius(
 ) noexcept nogil
 cpdef double paired_radius(
     double variance, double n_used, double n_effective, double delta, double n_total=*
+) noexcept nogil
+cdef double tabled_paired_radius(
+    Quantiles* table,           # for the error probability
+    double variance,
+    double n_used,
+    double n_effective,
+    double n_total,
 ) noexcept nogil

@@ -25,12 +25,26 @@ References
   2.6 and 2.8.
 """
 
-from libc.math cimport INFINITY, erfc, exp, fabs, isinf, lgamma, log, pi, sqrt
+from libc.math cimport (
+    INFINITY,
+    erfc,
+    exp,
+    fabs,
+    frexp,
+    isinf,
+    ldexp,
+    lgamma,
+    log,
+    pi,
+    sqrt,
+)
+from libc.string cimport memset
 
 MIN_EFFECTIVE = 16.0
 
 cdef enum:
     MAX_ITERATIONS = 200
+    STEPS = 32      # of the degrees of freedom in a table, between powers of two
 
 
 cpdef double split_delta(
@@ -325,6 +339,51 @@ cpdef double paired_radius(
         * sqrt(variance / n_used)
         * finite_population(n_used, n_total)
     )
+
+
+cdef double tabled_paired_radius(
+    Quantiles* table,
+    double variance,
+    double n_used,
+    double n_effective,
+    double n_total,
+) noexcept nogil:
+    """`paired_radius` for many arms: computing a quantile takes 4 microseconds."""
+    n_effective = min(n_effective, n_used)
+    if n_used >= n_total:
+        return 0.0
+    if n_effective < MIN_EFFECTIVE:
+        return INFINITY
+    return (
+        tabled_quantile(table, n_effective - 1.0)
+        * sqrt(variance / n_used)
+        * finite_population(n_used, n_total)
+    )
+
+
+cdef void start_quantiles(Quantiles* table, double delta) noexcept nogil:
+    """Empty a table."""
+    table.delta = delta
+    memset(table.values, 0, N_QUANTILES * sizeof(double))
+
+
+cdef double tabled_quantile(Quantiles* table, double df) noexcept nogil:
+    """Student quantile at `df` rounded down to five binary digits."""
+    cdef int exponent
+    cdef Py_ssize_t place
+    cdef double mantissa
+
+    if df < 1.0:
+        return student_quantile(table.delta, df)
+    mantissa = frexp(df, &exponent)
+    place = <Py_ssize_t> (mantissa * (2 * STEPS))  # STEPS .. 2 STEPS - 1
+    df = ldexp(<double> place / (2 * STEPS), exponent)
+    place += STEPS * (exponent - 2)
+    if place >= N_QUANTILES:
+        return student_quantile(table.delta, df)
+    if table.values[place] == 0.0:
+        table.values[place] = student_quantile(table.delta, df)
+    return table.values[place]
 
 
 cdef double _density(double x, double df) noexcept nogil:

@@ -3,6 +3,7 @@
 - ``_matching_pursuit``: :class:`BanditMatchingPursuit`, sparse approximation of a
   signal by few of many atoms; each step is a maximum inner product search by sampling
 - ``_dictionary``: exact and sampled inner products of the atoms, computed when needed
+- ``_columns``: its kernels
 - ``_predictor``: :class:`MIPSPredictor`, predictions of a fitted linear classifier with
   many classes and wide input, by ``sklearn_bandit.neighbors.BanditMIPS``
 """

@@ -11,6 +11,7 @@ from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, valid
 from .._threads import effective_n_threads
 from ..bandit import split_delta
 from ..bandit._arms import Arms
+from ._columns import signed_products
 from ._dictionary import FIRST_ROWS, Dictionary, Sample
 
 # A product at a random row costs as much as so many in a row, on atoms of millions of
@@ -277,15 +278,17 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         n_used, n_round, n_products = 0, 0, 0
         n_next = FIRST_ROWS
         while arms.n_alive > 1 and n_next <= limit:
-            alive, inverse = np.unique(arms.ids % n, return_inverse=True)
-            products = sample.columns(candidates[alive], n_next)[:, n_used:]
-            products *= fit.sampled_residual(sample, n_next)[n_used:]
-            n_products += products.size
+            ids = arms.ids
+            columns = candidates[ids % n]
+            alive = np.unique(columns)
+            sample.read(alive, n_next)
+            n_products += len(alive) * (n_next - n_used)
+            residual = fit.sampled_residual(sample, n_used, n_next)
             # Smaller is better: the arm of the positive sign pays the negative product.
-            signs = np.where(arms.ids < n, -1.0, 1.0)
-            rewards = products[inverse].astype(np.float64)
-            rewards *= signs[:, None]
-            arms.add(np.ascontiguousarray(rewards), 1)
+            signs = np.where(ids < n, -1.0, 1.0)
+            arms.add(
+                signed_products(sample.values, columns, signs, residual, n_used), 1
+            )
             n_round += 1
             share = split_delta(delta, 2 * n, n_round)
             arms.update_radii("paired", share, np.inf, 0.0, 0.0)
@@ -316,7 +319,7 @@ class _ExactFit:
 
     def __init__(self, dictionary, target):
         self.dictionary = dictionary
-        self.signal = ("y", target)
+        self.signal = dictionary.signal(target)
         self.support = []
         self.coefs = np.empty(0)
         self.n_steps = 0
@@ -363,10 +366,10 @@ class _ExactFit:
         )
         return True
 
-    def sampled_residual(self, sample, n):
-        """Return what is left of the signal at the first n rows of a sample."""
-        columns = sample.columns(self.support, n)
-        residual = sample.column(self.signal, n) - self.coefs @ columns
+    def sampled_residual(self, sample, first, last):
+        """Return what is left of the signal at some rows of a sample."""
+        columns = sample.columns([self.signal, *self.support], first, last)
+        residual = columns[0] - self.coefs @ columns[1:]
         return (residual - self.intercept()).astype(columns.dtype)
 
     def rounding(self, atom):
@@ -395,54 +398,61 @@ class _SampledFit:
     def __init__(self, dictionary, sample, target, n_sample):
         self.sample = sample
         self.n_rows = n_sample
-        self.signal = ("y", target)
+        self.signal = dictionary.signal(target)
         self.centred = dictionary.centred
         self.factor = dictionary.n_samples / n_sample
-        self.values = sample.column(self.signal, n_sample).astype(np.float64)
-        self.value_mean = self.values.mean() if self.centred else 0.0
-        self.columns = np.empty((0, len(self.values)))  # of the support, centred
-        self.means = np.empty(0)
+        self.values, self.value_mean = self._read(self.signal)
+        self.left = self.values.copy()
+        self.columns = []  # of the support, centred
+        self.means = []
         self.support = []
         self.coefs = np.empty(0)
         self.n_steps = 0
+        self._gram = np.empty((0, 0))
 
     @property
     def residual(self):
         """Estimate of the squared norm of what is left."""
-        left = self._left()
-        return self.factor * float(left @ left)
+        return self.factor * float(self.left @ self.left)
 
     def add(self, atom, orthogonal):
         """Take an atom in; False if it has nothing to add."""
         if atom not in self.support:
-            column = self.sample.column(atom, self.n_rows).astype(np.float64)
-            mean = column.mean() if self.centred else 0.0
-            column -= mean
-            if not column @ column > 0:
+            column, mean = self._read(atom)
+            products = np.array([column @ other for other in [*self.columns, column]])
+            if not products[-1] > 0:
                 return False
             self.support.append(atom)
-            self.columns = np.vstack([self.columns, column])
-            self.means = np.append(self.means, mean)
+            self.columns.append(column)
+            self.means.append(mean)
             self.coefs = np.append(self.coefs, 0.0)
+            self._gram = np.pad(self._gram, (0, 1))
+            self._gram[-1] = self._gram[:, -1] = products
         position = self.support.index(atom)
         own = self.columns[position]
-        self.coefs[position] += own @ self._left() / (own @ own)
+        step = own @ self.left / self._gram[position, position]
+        self.coefs[position] += step
+        self.left -= step * own
         self.n_steps += 1
         if orthogonal:
-            gram = self.columns @ self.columns.T
-            products = self.columns @ (self.values - self.value_mean)
-            self.coefs = np.linalg.lstsq(gram, products, rcond=None)[0]
+            products = np.array([column @ self.values for column in self.columns])
+            self.coefs = np.linalg.lstsq(self._gram, products, rcond=None)[0]
+            self.left = self.values - self.coefs @ np.array(self.columns)
         return True
 
-    def sampled_residual(self, sample, n):
-        """Return what is left of the signal at the first n rows of a sample."""
-        columns = sample.columns(self.support, n)
-        residual = sample.column(self.signal, n) - self.coefs @ columns
+    def sampled_residual(self, sample, first, last):
+        """Return what is left of the signal at some rows of a sample."""
+        columns = sample.columns([self.signal, *self.support], first, last)
+        residual = columns[0] - self.coefs @ columns[1:]
         return (residual - self.intercept()).astype(columns.dtype)
 
     def intercept(self):
         """Return the constant that goes with the coefficients; zero unless centred."""
         return self.value_mean - np.dot(self.coefs, self.means)
 
-    def _left(self):
-        return self.values - self.value_mean - self.coefs @ self.columns
+    def _read(self, column):
+        """Return a column at the sampled rows, centred, and its mean there."""
+        values = self.sample.column(column, self.n_rows).astype(np.float64)
+        mean = values.mean() if self.centred else 0.0
+        values -= mean
+        return values, mean

@@ -1,5 +1,7 @@
 """The head of an index and its search; see ``_head.pyx``."""
 
+from cython cimport floating
+
 from ._survivors cimport Outcome, Survivors
 
 cdef enum:
@@ -16,6 +18,9 @@ cdef struct Head:
     Py_ssize_t offsets[N_OFFSETS]       # tile t holds coordinates offsets[t] and on
     const float* tiles[MAX_TILES]       # one row of offsets[t + 1] - offsets[t] a slot
     const float* inflation[MAX_TILES]   # of the radius, one value a slot
+    const Py_ssize_t* coordinates       # which ones they are
+    const void* components_there        # components at these, one a row; atoms' type
+    const void* components              # all of them, one a row, the constant one first
     const double* coefs                 # of the atoms on the components, one row a slot
     const double* norms                 # of the atoms
     const double* residual_norms        # of what the components leave
@@ -24,7 +29,6 @@ cdef struct Head:
 
 
 cdef struct HeadQuery:
-    const float* residual       # the query less its components, at the coordinates
     const double* coefs         # of the query on the components
     double norm
     double residual_norm
@@ -33,9 +37,7 @@ cdef struct HeadQuery:
     double give_up_share        # of the work of BLAS; infinite: never give up
     Py_ssize_t k
     Py_ssize_t n_atoms          # at the start: what BLAS would have to compute
-    Py_ssize_t n_warm           # tiles whose sums are given
-    const float* warm_total     # sums of products over these tiles, one value a slot
-    const float* warm_square    # sums of their squares
+    bint samples                # or drops atoms by bounds alone
 
 
 cdef void bound_by_norms(
@@ -43,5 +45,8 @@ cdef void bound_by_norms(
 ) noexcept nogil
 
 cdef Outcome search_head(
-    const Head* head, const HeadQuery* query, Survivors* alive
+    const Head* head,
+    const HeadQuery* query,
+    const floating* entries,        # of the query
+    Survivors* alive,
 ) noexcept nogil

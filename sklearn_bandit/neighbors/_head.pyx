@@ -20,6 +20,7 @@ one:
 Radii also cover the rounding of what is taken to be known exactly.
 """
 
+from cython cimport floating
 from libc.math cimport INFINITY, sqrt
 
 from sklearn_bandit._simd cimport simd_void
@@ -52,6 +53,9 @@ cdef double UNDERFLOW = 2e-19
 
 # Atoms that are looked at to see whether a search is hopeless, before all are paired.
 cdef Py_ssize_t PROBE_ATOMS = 256
+
+cdef enum:
+    RESIDUAL_BLOCK = 64
 
 # The head is in single precision, whatever the atoms are.
 cdef double HEAD_ROUNDING = 1.2e-7
@@ -87,34 +91,35 @@ cdef void bound_by_norms(
 
 
 cdef Outcome search_head(
-    const Head* head, const HeadQuery* query, Survivors* alive
+    const Head* head,
+    const HeadQuery* query,
+    const floating* entries,
+    Survivors* alive,
 ) noexcept nogil:
     """Sample tile by tile until k atoms are left, or further sampling does not pay."""
-    cdef Py_ssize_t t, n_first, n_used, k = query.k
+    cdef Py_ssize_t t = 1, n_used, k = query.k
     cdef double quantile, last_quantile, d = head.n_features
+    cdef double budget = query.give_up_share * query.n_atoms * d
 
     # The radius at the end of the head, should the query be as even as a normal one.
     last_quantile = student_quantile(query.share, head.n_coordinates / 3.0)
-    n_first = max(query.n_warm, 1)
-    n_used = head.offsets[n_first]
-    _sum_products(head, query, n_first, alive)
+    n_used = head.offsets[1]
+    _fill_residual(head, query.coefs, entries, 0, alive)
+    _sum_products(head, query, alive)
     choose_pivot(alive, k)
-    quantile = _query_quantile(head, query, n_used)
+    quantile = _query_quantile(head, query, n_used, alive.residual)
     # Standard deviations of single atoms bound those of differences from above.
-    _marginal_radii(head, query, n_first, quantile, alive)
+    _marginal_radii(head, query, quantile, alive)
     estimate_spread(alive, n_used, d, 1.0)
     drop(alive, k)
     if alive.n_alive > 2 * PROBE_ATOMS and query.give_up_share < INFINITY:
-        if _probed_work(
-            head, query, n_first, last_quantile, alive
-        ) > query.give_up_share * query.n_atoms * d:
+        if _probed_work(head, query, last_quantile, alive) > budget:
             return HOPELESS
     if alive.n_alive > k:
-        _start_differences(head, query, n_first, alive)
-        _paired_radii(head, query, n_first, quantile, alive)
+        _start_differences(head, query, 1, alive)
+        _paired_radii(head, query, 1, quantile, alive)
         drop(alive, k)
 
-    t = n_first
     while alive.n_alive > k:
         if query.epsilon > 0.0 and within(alive, k, query.epsilon):
             return DECIDED
@@ -123,14 +128,15 @@ cdef Outcome search_head(
                 return OPEN
             if predicted_work(
                 alive, k, last_quantile, n_used, d, head.n_coordinates, query.epsilon
-            ) > query.give_up_share * query.n_atoms * d:
+            ) > budget:
                 return HOPELESS
         if t == head.n_tiles:
             return OPEN
+        _fill_residual(head, query.coefs, entries, t, alive)
         _add_differences(head, query, t, alive)
         t += 1
         n_used = head.offsets[t]
-        quantile = _query_quantile(head, query, n_used)
+        quantile = _query_quantile(head, query, n_used, alive.residual)
         _paired_radii(head, query, t, quantile, alive)
         drop(alive, k)
         if alive.n_alive > k and _should_repivot(alive, k, n_used):
@@ -141,8 +147,59 @@ cdef Outcome search_head(
     return DECIDED
 
 
+cdef void _fill_residual(
+    const Head* head,
+    const double* coefs,
+    const floating* entries,
+    Py_ssize_t t,
+    Survivors* alive,
+) noexcept nogil:
+    """What the components leave of a query in tile t, unless that is known already.
+
+    Only the tiles that are used are read: each entry may cost a trip to memory.
+    """
+    if t >= alive.n_filled:
+        _residual(
+            entries, head.coordinates + head.offsets[t], coefs, head.n_components,
+            <const floating*> head.components_there + head.offsets[t],
+            head.n_coordinates, head.offsets[t + 1] - head.offsets[t],
+            alive.residual + head.offsets[t],
+        )
+        alive.n_filled = t + 1
+
+
+cdef simd_void _residual(
+    const floating* entries,
+    const Py_ssize_t* coordinates,
+    const double* coefs,
+    Py_ssize_t n_components,
+    const floating* components,
+    Py_ssize_t stride,
+    Py_ssize_t n,
+    float* residual,
+) noexcept nogil:
+    """Entries at some coordinates less the components there, in the atoms' type."""
+    cdef Py_ssize_t j, c, first = 0, n_block
+    cdef floating coef
+    cdef floating left[RESIDUAL_BLOCK]
+    cdef const floating* component
+
+    while first < n:
+        n_block = min(RESIDUAL_BLOCK, n - first)
+        for j in range(n_block):
+            left[j] = entries[coordinates[first + j]]
+        for c in range(n_components):
+            component = components + c * stride + first
+            coef = <floating> coefs[c]
+            for j in range(n_block):
+                left[j] -= coef * component[j]
+        for j in range(n_block):
+            residual[first + j] = <float> left[j]
+        first += n_block
+
+
 cdef double _query_quantile(
-    const Head* head, const HeadQuery* query, Py_ssize_t n_used
+    const Head* head, const HeadQuery* query, Py_ssize_t n_used, const float* residual
 ) noexcept nogil:
     """Radius of a mean of n samples, over standard deviation / sqrt(n): query's guards.
 
@@ -152,7 +209,7 @@ cdef double _query_quantile(
     cdef double square, sum_2 = 0.0, sum_4 = 0.0, size, population
 
     for j in range(n_used):
-        square = <double> query.residual[j] * <double> query.residual[j]
+        square = <double> residual[j] * <double> residual[j]
         sum_2 += square
         sum_4 += square * square
     size = min(effective_size(sum_2, sum_4), <double> n_used)
@@ -191,43 +248,33 @@ cdef double _slack(
 
 
 cdef void _sum_products(
-    const Head* head, const HeadQuery* query, Py_ssize_t n_tiles, Survivors* alive
+    const Head* head, const HeadQuery* query, Survivors* alive
 ) noexcept nogil:
-    """Sums of products and of their squares over the first tiles; means from them."""
-    cdef Py_ssize_t i, t, width, n = alive.n_alive
-    cdef double n_used = head.offsets[n_tiles]
+    """Sums of products and of their squares over the first tile; means from them."""
+    cdef Py_ssize_t i, width = head.offsets[1]
 
-    if query.n_warm > 0:
-        for i in range(n):
-            alive.total[i] = query.warm_total[alive.slots[i]]
-            alive.square[i] = query.warm_square[alive.slots[i]]
-        alive.n_multiplied += n * head.offsets[n_tiles]
-    else:
-        for i in range(n):
-            alive.total[i] = 0.0
-            alive.square[i] = 0.0
-        for t in range(n_tiles):
-            width = head.offsets[t + 1] - head.offsets[t]
-            _products(
-                head.tiles[t], query.residual + head.offsets[t], width, alive.slots, n,
-                alive.total, alive.square,
-            )
-            alive.n_multiplied += n * width
-    for i in range(n):
-        alive.mean[i] = alive.base[i] - alive.total[i] / n_used
+    for i in range(alive.n_alive):
+        alive.total[i] = 0.0
+        alive.square[i] = 0.0
+    _products(
+        head.tiles[0], alive.residual, width, alive.slots, alive.n_alive, alive.total,
+        alive.square,
+    )
+    alive.n_multiplied += alive.n_alive * width
+    for i in range(alive.n_alive):
+        alive.mean[i] = alive.base[i] - alive.total[i] / width
 
 
 cdef void _marginal_radii(
     const Head* head,
     const HeadQuery* query,
-    Py_ssize_t n_tiles,
     double quantile,
     Survivors* alive,
 ) noexcept nogil:
     """Radii of the differences to the pivot from the two atoms' own variances."""
     cdef Py_ssize_t i, slot, pivot = alive.slots[alive.pivot]
-    cdef double n = head.offsets[n_tiles], factor, own, spread
-    cdef const float* inflation = head.inflation[n_tiles - 1]
+    cdef double n = head.offsets[1], factor, own, spread
+    cdef const float* inflation = head.inflation[0]
 
     factor = quantile / sqrt(n * (n - 1.0))
     spread = alive.square[alive.pivot] - alive.total[alive.pivot] ** 2 / n
@@ -263,7 +310,7 @@ cdef void _add_differences(
     cdef Py_ssize_t width = head.offsets[t + 1] - head.offsets[t]
 
     _differences(
-        head.tiles[t], query.residual + head.offsets[t], width,
+        head.tiles[t], alive.residual + head.offsets[t], width,
         head.tiles[t] + alive.slots[alive.pivot] * width,
         alive.slots, alive.n_alive, alive.total, alive.square,
     )
@@ -299,33 +346,28 @@ cdef void _paired_radii(
 
 
 cdef double _probed_work(
-    const Head* head,
-    const HeadQuery* query,
-    Py_ssize_t n_tiles,
-    double quantile,
-    Survivors* alive,
+    const Head* head, const HeadQuery* query, double quantile, Survivors* alive
 ) noexcept nogil:
     """Predict the work of a search from the differences of a few atoms to the pivot."""
-    cdef Py_ssize_t i = 0, t, width, stride = alive.n_alive // PROBE_ATOMS
-    cdef double n = head.offsets[n_tiles], d = head.n_features
+    cdef Py_ssize_t stride = alive.n_alive // PROBE_ATOMS
+    cdef Py_ssize_t i = 0, width = head.offsets[1]
+    cdef double n = width, d = head.n_features
     cdef double shrink = real_share(alive, n, d), known, gap, variance, work = 0.0
     cdef float total, square
 
     while i < alive.n_alive:
         total = 0.0
         square = 0.0
-        for t in range(n_tiles):
-            width = head.offsets[t + 1] - head.offsets[t]
-            _differences(
-                head.tiles[t], query.residual + head.offsets[t], width,
-                head.tiles[t] + alive.slots[alive.pivot] * width, &alive.slots[i], 1,
-                &total, &square,
-            )
+        _differences(
+            head.tiles[0], alive.residual, width,
+            head.tiles[0] + alive.slots[alive.pivot] * width, &alive.slots[i], 1,
+            &total, &square,
+        )
         known = alive.base[i] - alive.base[alive.pivot]
         gap = known + shrink * total / n + query.epsilon
         variance = max(square - total * total / n, 0.0) / (n - 1.0)
         work += needed_work(gap, variance, quantile, n, d, head.n_coordinates)
-        alive.n_multiplied += head.offsets[n_tiles]
+        alive.n_multiplied += width
         i += stride
     return work * stride
 

@@ -66,7 +66,7 @@ class BanditMIPS(BaseEstimator):
         "auto" keeps, beside the atoms, their norms, a few components and a sample of
         ``16 * batch_size`` coordinates: fitting costs as much as 10 to 20 exact
         queries. "zero-copy" prepares nothing, so fitting only checks the input; queries
-        read blocks of the atoms, and gain from some 20,000 dimensions on.
+        read blocks of the atoms, and below 20,000 dimensions all of them.
     n_jobs : int, default=None
         Number of threads for batches of queries; None means all. Single queries use
         one.
@@ -124,7 +124,8 @@ class BanditMIPS(BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    # Whether a search may be given up for BLAS; tests of failure rates say no.
+    # Whether a search may be given up for BLAS, or computed from the support of a
+    # sparse query; tests of failure rates say no.
     _may_give_up = True
 
     def __init__(

@@ -16,24 +16,27 @@ cdef struct Task:
     Rows rows
     const Py_ssize_t* slots         # of the atoms to search
     Py_ssize_t n_slots
-    Py_ssize_t n_capacity           # slots there are
     const double* norms             # of the atoms, or NULL
     double rounding
     Py_ssize_t k
 
 
 cdef void describe_query(
-    const floating* query, Py_ssize_t d, double* out
+    const floating* query,
+    Py_ssize_t d,
+    const floating* components,     # one a row, the constant one first
+    Py_ssize_t n_components,
+    double* stats,                  # written: see N_STATS
+    double* coefs,                  # written: inner products with the components
 ) noexcept nogil
 
 cdef unsigned char search_query(
     const Task* task,
     const Head* head,
-    const HeadQuery* common,        # of all queries: pointers to those of the first
-    Py_ssize_t position,            # of the query among them
-    Py_ssize_t n_coordinates,
+    const HeadQuery* common,        # what all queries have in common
     const floating* query,
     const double* stats,            # from `describe_query`
+    const double* coefs,            # from `describe_query`
     const Units* tail,              # what to go on with after the head, or NULL
     Survivors* alive,               # memory to work in
     Py_ssize_t* slots,              # written: the best k
@@ -41,28 +44,13 @@ cdef unsigned char search_query(
     Py_ssize_t* count,              # written: multiplications
 ) noexcept nogil
 
-cdef unsigned char search_query_anew(
-    const Task* task,
-    const Head* head,
-    const HeadQuery* common,
-    Py_ssize_t position,
-    Py_ssize_t n_coordinates,
-    const floating* query,
-    const double* stats,
-    const Units* tail,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* count,
-) noexcept nogil
-
 cdef int search_query_buckets(
     const Task* task,
     const Head* head,
     const HeadQuery* common,
-    Py_ssize_t position,
-    Py_ssize_t n_coordinates,
     const floating* query,
     const double* stats,
+    const double* coefs,
     const Py_ssize_t* order,        # slots by decreasing norm
     Py_ssize_t bucket_size,
     Py_ssize_t* slots,
@@ -81,7 +69,7 @@ cdef int search_query_support(
 
 cdef bint search_query_units(
     const Task* task,
-    const Units* units,
+    Units* units,
     const floating* query,
     Py_ssize_t* slots,
     double* products,
@@ -93,6 +81,7 @@ cdef int pick_for_query(
     const floating* query,
     double norm,
     const floating* scores,         # from BLAS, one a slot
+    Survivors* alive,               # memory to work in
     Py_ssize_t* slots,
     double* products,
     Py_ssize_t* count,              # added to

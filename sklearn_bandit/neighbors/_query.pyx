@@ -6,42 +6,53 @@ from libc.stdlib cimport free, malloc
 
 from sklearn_bandit._simd cimport simd_void
 from sklearn_bandit.bandit._arms cimport kth_smallest
+from sklearn_bandit.bandit._radii cimport start_quantiles
 
 from ._head cimport bound_by_norms, search_head
 from ._rows cimport exact_products, sort_best, support_products
 from ._survivors cimport HOPELESS, OPEN, Outcome, free_survivors, new_survivors
 from ._units cimport search_units
 
-# Up to this many neighbours the bar of a row of scores is found in one scan.
-cdef Py_ssize_t SCAN_NEIGHBORS = 64
-
 cdef enum:
-    STATS_BLOCK = 512
+    STATS_BLOCK = 512       # entries that stay in the first-level cache
 
 
 cdef void describe_query(
-    const floating* query, Py_ssize_t d, double* out
+    const floating* query,
+    Py_ssize_t d,
+    const floating* components,
+    Py_ssize_t n_components,
+    double* stats,
+    double* coefs,
 ) noexcept nogil:
-    """Whether an entry is NaN or infinite, non-zero entries, largest entry and norm."""
-    _stats(query, d, out)
+    """Look at all entries of a query once."""
+    _describe(query, d, components, n_components, stats, coefs)
 
 
-cdef simd_void _stats(
-    const floating* query, Py_ssize_t d, double* out
+cdef simd_void _describe(
+    const floating* query,
+    Py_ssize_t d,
+    const floating* components,
+    Py_ssize_t n_components,
+    double* stats,
+    double* coefs,
 ) noexcept nogil:
     """Whether an entry is NaN or infinite, non-zero entries, largest entry and norm.
 
-    One pass over memory, in blocks that stay in the cache for three simple loops: mixed
-    into one, they do not vectorise.
+    And what the components hold of it: one pass over memory, in blocks that stay in the
+    cache for several simple loops; mixed into one, they do not vectorise. The first
+    component is constant and need not be read.
     """
-    cdef Py_ssize_t j, n, n_nonzero = 0
+    cdef Py_ssize_t j, c, n, first = 0, n_nonzero = 0
     cdef int n_block
-    cdef floating largest = 0, size
+    cdef floating largest = 0, size, total
     cdef double sum_2 = 0.0
+    cdef const floating* other
 
-    while d > 0:
-        n = min(STATS_BLOCK, d)
-        d -= n
+    for c in range(n_components):
+        coefs[c] = 0.0
+    while first < d:
+        n = min(STATS_BLOCK, d - first)
         n_block = 0
         for j in range(n):
             sum_2 += <double> query[j] * <double> query[j]
@@ -51,20 +62,30 @@ cdef simd_void _stats(
         for j in range(n):
             n_block += query[j] != 0
         n_nonzero += n_block
+        if n_components > 0:
+            total = 0
+            for j in range(n):
+                total += query[j]
+            coefs[0] += total
+        for c in range(1, n_components):
+            other = components + c * d + first
+            total = 0
+            for j in range(n):
+                total += query[j] * other[j]
+            coefs[c] += total
         query += n
+        first += n
+    if n_components > 0:
+        coefs[0] *= components[0]
     # A square of a finite double may overflow, too: the caller looks again.
-    out[0] = not sum_2 < INFINITY
-    out[1] = n_nonzero
-    out[2] = largest
-    out[3] = sqrt(sum_2)
+    stats[0] = not sum_2 < INFINITY
+    stats[1] = n_nonzero
+    stats[2] = largest
+    stats[3] = sqrt(sum_2)
 
 
 cdef void _split_query(
-    const Head* head,
-    const HeadQuery* common,
-    Py_ssize_t position,
-    const double* stats,
-    HeadQuery* own,
+    const Head* head, const double* stats, const double* coefs, HeadQuery* own
 ) noexcept nogil:
     """What the components hold of a query, and what they leave."""
     cdef Py_ssize_t c
@@ -72,10 +93,10 @@ cdef void _split_query(
 
     own.norm = stats[3]
     own.residual_norm = own.norm
+    own.coefs = coefs
     if head.n_components > 0:
-        own.coefs = common.coefs + position * head.n_components
         for c in range(head.n_components):
-            explained += own.coefs[c] * own.coefs[c]
+            explained += coefs[c] * coefs[c]
         # As for the atoms: rounding of the coefficients must not hide a residual.
         own.residual_norm = sqrt(
             max(own.norm * own.norm - explained, 0.0)
@@ -87,10 +108,9 @@ cdef unsigned char search_query(
     const Task* task,
     const Head* head,
     const HeadQuery* common,
-    Py_ssize_t position,
-    Py_ssize_t n_coordinates,
     const floating* query,
     const double* stats,
+    const double* coefs,
     const Units* tail,
     Survivors* alive,
     Py_ssize_t* slots,
@@ -105,20 +125,16 @@ cdef unsigned char search_query(
     if alive == NULL:
         return 1
     alive.n_alive = task.n_slots
-    alive.n_multiplied = 0
+    alive.n_multiplied = head.n_components * task.rows.n_features
+    alive.n_filled = 0
     for i in range(task.n_slots):
         alive.slots[i] = task.slots[i]
-    _split_query(head, common, position, stats, &own)
-    alive.n_multiplied += head.n_components * task.rows.n_features
-    if common.n_warm > 0:
-        own.warm_total = common.warm_total + position * task.n_capacity
-        own.warm_square = common.warm_square + position * task.n_capacity
+    _split_query(head, stats, coefs, &own)
     bound_by_norms(head, &own, alive)
     if alive.n_alive * task.rows.n_features <= alive.n_multiplied:
         outcome = OPEN
-    elif alive.n_alive > own.k and common.residual != NULL:
-        own.residual = common.residual + position * n_coordinates
-        outcome = search_head(head, &own, alive)
+    elif alive.n_alive > own.k and own.samples:
+        outcome = search_head(head, &own, query, alive)
         if outcome == OPEN and tail != NULL:
             if alive.n_alive * task.rows.n_features > alive.n_multiplied:
                 _search_tail(task, query, tail, stats, alive)
@@ -142,31 +158,8 @@ cdef void _search_tail(
     cdef Units units = tail[0]
 
     units.energy = stats[3] * stats[3] / units.n_total
+    start_quantiles(&units.quantiles, units.share)
     search_units(&task.rows, query, &units, alive)
-
-
-cdef unsigned char search_query_anew(
-    const Task* task,
-    const Head* head,
-    const HeadQuery* common,
-    Py_ssize_t position,
-    Py_ssize_t n_coordinates,
-    const floating* query,
-    const double* stats,
-    const Units* tail,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* count,
-) noexcept nogil:
-    """`search_query` with memory of its own."""
-    cdef Survivors* alive = new_survivors(task.n_slots)
-    cdef unsigned char given_up = search_query(
-        task, head, common, position, n_coordinates, query, stats, tail, alive, slots,
-        products, count,
-    )
-
-    free_survivors(alive)
-    return given_up
 
 
 cdef Py_ssize_t _finish(
@@ -196,7 +189,7 @@ cdef int search_query_support(
     Py_ssize_t* count,
 ) noexcept nogil:
     """Exact search for a sparse query, from its non-zero entries."""
-    cdef Survivors* alive = new_survivors(task.n_slots)
+    cdef Survivors* alive = new_survivors(task.n_slots, 0)
     cdef floating* values = <floating*> malloc((n_support + 1) * sizeof(floating))
     cdef Py_ssize_t* support = <Py_ssize_t*> malloc(
         (n_support + 1) * sizeof(Py_ssize_t)
@@ -228,14 +221,14 @@ cdef int search_query_support(
 
 cdef bint search_query_units(
     const Task* task,
-    const Units* units,
+    Units* units,
     const floating* query,
     Py_ssize_t* slots,
     double* products,
     Py_ssize_t* count,
 ) noexcept nogil:
     """Search for one query by sampling units; return whether it is left to BLAS."""
-    cdef Survivors* alive = new_survivors(task.n_slots)
+    cdef Survivors* alive = new_survivors(task.n_slots, 0)
     cdef Py_ssize_t i
     cdef Outcome outcome
 
@@ -256,14 +249,14 @@ cdef int pick_for_query(
     const floating* query,
     double norm,
     const floating* scores,
+    Survivors* alive,
     Py_ssize_t* slots,
     double* products,
     Py_ssize_t* count,
 ) noexcept nogil:
     """Choose among scores that are right up to rounding; return 1 without memory."""
-    cdef Survivors* alive = new_survivors(task.n_slots)
     cdef Py_ssize_t i, slot, n = task.n_slots, n_left = 0
-    cdef double bar, slack, largest = 0.0
+    cdef double bar, slack, radius, largest = 0.0
 
     if alive == NULL:
         return 1
@@ -273,53 +266,33 @@ cdef int pick_for_query(
         for i in range(n):
             largest = max(largest, fabs(scores[task.slots[i]]))
         slack = task.rounding * largest
+    radius = slack
     for i in range(n):
         slot = task.slots[i]
-        alive.radius[i] = slack if task.norms == NULL else slack * task.norms[slot]
-        alive.mean[i] = scores[slot]
-        alive.scratch[i] = alive.radius[i] - alive.mean[i]
-    bar = -_kth(alive.scratch, n, task.k, products)
+        if task.norms != NULL:
+            radius = slack * task.norms[slot]
+        alive.scratch[i] = radius - scores[slot]
+    bar = -kth_smallest(alive.scratch, n, task.k)
     for i in range(n):
+        slot = task.slots[i]
+        if task.norms != NULL:
+            radius = slack * task.norms[slot]
         # Written so that a score that overflowed to NaN is a candidate.
-        if not alive.mean[i] + alive.radius[i] < bar:
-            alive.slots[n_left] = task.slots[i]
+        if not scores[slot] + radius < bar:
+            alive.slots[n_left] = slot
             n_left += 1
     alive.n_alive = n_left
     count[0] += n * task.rows.n_features + _finish(task, query, alive, slots, products)
-    free_survivors(alive)
     return 0
-
-
-cdef double _kth(
-    double* values, Py_ssize_t n, Py_ssize_t k, double* best
-) noexcept nogil:
-    """The k-th smallest value; `best` has room for k of them."""
-    cdef Py_ssize_t i, j
-    cdef double value
-
-    if k > SCAN_NEIGHBORS:
-        return kth_smallest(values, n, k)
-    for j in range(k):
-        best[j] = INFINITY
-    for i in range(n):
-        value = values[i]
-        if value < best[k - 1]:
-            j = k - 1
-            while j > 0 and best[j - 1] > value:
-                best[j] = best[j - 1]
-                j -= 1
-            best[j] = value
-    return best[k - 1]
 
 
 cdef int search_query_buckets(
     const Task* task,
     const Head* head,
     const HeadQuery* common,
-    Py_ssize_t position,
-    Py_ssize_t n_coordinates,
     const floating* query,
     const double* stats,
+    const double* coefs,
     const Py_ssize_t* order,
     Py_ssize_t bucket_size,
     Py_ssize_t* slots,
@@ -334,11 +307,14 @@ cdef int search_query_buckets(
     cdef HeadQuery own = common[0]
     cdef Py_ssize_t i, j, n_new, first = 0, n_best = 0
     cdef Py_ssize_t n = task.n_slots, d = task.rows.n_features
-    cdef Survivors* alive = new_survivors(bucket_size + task.k)
+    cdef Survivors* alive = new_survivors(
+        bucket_size + task.k, head.n_coordinates
+    )
 
     if alive == NULL:
         return 1
-    _split_query(head, common, position, stats, &own)
+    _split_query(head, stats, coefs, &own)
+    alive.n_filled = 0
     count[0] = head.n_components * d
     while first < n:
         if n_best == task.k and (
@@ -356,9 +332,8 @@ cdef int search_query_buckets(
         alive.n_alive = n_new + n_best
         own.k = min(task.k, alive.n_alive)
         bound_by_norms(head, &own, alive)
-        if alive.n_alive > own.k and common.residual != NULL:
-            own.residual = common.residual + position * n_coordinates
-            search_head(head, &own, alive)
+        if alive.n_alive > own.k and own.samples:
+            search_head(head, &own, query, alive)
         count[0] += alive.n_multiplied
         # Products of the best so far are known already.
         n_new = 0

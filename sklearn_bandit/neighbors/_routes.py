@@ -11,13 +11,14 @@ multiplications) for some of the queries of a call:
 """
 
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, inf, log2
 
 import numpy as np
 from sklearn.utils import assert_all_finite
 
 from ..bandit import split_delta
-from ._index import MIN_FEATURES, SAFE_RANGE
+from ._index import SAFE_RANGE
 
 # With at most one entry in so many different from zero, a query is computed from these
 # alone: a gathered product costs about 7 streamed ones.
@@ -31,19 +32,21 @@ GIVE_UP_SHARE_BATCH = 0.05
 # Batches need more coordinates than single queries before sampling pays (measured).
 MIN_FEATURES_BATCH = 5_000
 
-# Tiles that a batch starts with, as one matrix product for all its queries.
-WARM_TILES = 2
-
-# Sums over the first tiles that are held at a time, one for every query and atom.
-MAX_WARM = 1 << 22
+# So does sampling from the atoms themselves, which breaks even at 20,000 coordinates on
+# the friendliest data (measured) and reads memory in no order.
+MIN_FEATURES_ZERO_COPY = 20_000
 
 # Scores from BLAS that are held at a time.
 MAX_SCORES = 1 << 24
 
-# Coordinates of a block when sampling from the atoms themselves: a few cache lines cost
-# hardly more than one entry. Narrow blocks where there would be too few wide ones.
-WIDE_BLOCK, NARROW_BLOCK = 64, 16
-WIDE_BLOCK_FEATURES = 50_000
+# Coordinates of a block when sampling from the atoms themselves: a cache line costs no
+# more than one entry of it.
+BLOCK = 16
+
+# From this dimension on, what the head does not decide goes on in blocks of the atoms.
+# Few atoms are left by then, and wide blocks take fewer rounds.
+TAIL_FEATURES = 50_000
+TAIL_BLOCK = 64
 
 # Single coordinates in the first round, in batches: their products have heavier tails
 # than sums over blocks, of which one batch is enough.
@@ -62,7 +65,7 @@ class Request:
     radius: str
     buckets: int | None
     n_threads: int
-    may_give_up: bool
+    may_give_up: bool  # sampling, for BLAS or for the support of a sparse query
 
 
 def search(index, queries, request):
@@ -86,32 +89,37 @@ def search(index, queries, request):
     counts : ndarray of shape (n_queries,)
         Multiplications of coordinates.
     """
-    stats = index.searcher.describe(queries)
-    if stats[:, 0].any():
+    few = index.n_features // SPARSE_SHARE
+    describe = partial(
+        index.searcher.describe,
+        n_threads=request.n_threads,
+        few=few,
+        low=SAFE_RANGE[index.dtype][0],
+        high=SAFE_RANGE[index.dtype][1],
+    )
+    stats, coefs, n_bad, n_extreme, n_sparse = describe(queries)
+    if n_bad:
         assert_all_finite(queries)
-    queries, stats, exponents = _bring_into_range(index, queries, stats)
+    if n_extreme:
+        queries, exponents = _bring_into_range(index, queries, stats)
+        stats, coefs, *_ = describe(queries)
     n_queries = len(queries)
     answer = Answer(n_queries, request.k)
-    sparse = stats[:, 1] * SPARSE_SHARE <= index.n_features
-    if not sparse.any():
-        _dense(index, queries, stats, request, answer)
-    elif sparse.all():
-        index.searcher.search_support(
-            queries, stats, request.k, request.n_threads, *answer.arrays
-        )
+    if n_sparse == 0 or not request.may_give_up:
+        _dense(index, queries, stats, coefs, request, answer)
+    elif n_sparse == n_queries:
+        _by_support(index, queries, stats, request, answer)
     else:
-        for mask in (sparse, ~sparse):
-            part, part_stats = queries[mask], stats[mask]
-            found = Answer(len(part), request.k)
-            if mask is sparse:
-                index.searcher.search_support(
-                    part, part_stats, request.k, request.n_threads, *found.arrays
-                )
-            else:
-                _dense(index, part, part_stats, request, found)
-            answer.put(mask, found)
+        sparse = stats[:, 1] <= few
+        found = Answer(n_sparse, request.k)
+        _by_support(index, queries[sparse], stats[sparse], request, found)
+        answer.put(sparse, found)
+        dense = ~sparse
+        found = Answer(n_queries - n_sparse, request.k)
+        _dense(index, queries[dense], stats[dense], coefs[dense], request, found)
+        answer.put(dense, found)
     products = answer.products
-    if exponents is not None:
+    if n_extreme:
         products = np.ldexp(products, exponents[:, None])
     return products, index.positions(answer.slots), answer.counts
 
@@ -141,83 +149,82 @@ def _bring_into_range(index, queries, stats):
     low, high = SAFE_RANGE[index.dtype]
     largest = stats[:, 2]
     extreme = ((largest < low) & (largest > 0)) | (largest > high)
-    if not extreme.any():
-        return queries, stats, None
     exponents = np.where(extreme, np.frexp(largest)[1], 0)
-    queries = np.ldexp(queries, -exponents[:, None])
-    return queries, index.searcher.describe(queries), exponents
+    return np.ldexp(queries, -exponents[:, None]), exponents
 
 
-def _dense(index, queries, stats, request, answer):
+def _dense(index, queries, stats, coefs, request, answer):
     """Search for queries that are not sparse."""
-    is_batch = len(queries) > 1
+    n_queries = len(queries)
+    given_up = None
     if request.delta > 0 and (
         request.sampling != "uniform" or request.radius != "paired"
     ):
-        given_up = _by_units(index, queries, stats, request, answer)
+        given_up, n_given_up = _by_units(index, queries, stats, request, answer)
     elif not index.with_norms:
-        if request.delta > 0 and index.n_features >= MIN_FEATURES:
-            given_up = _by_units(index, queries, stats, request, answer)
-        else:
-            given_up = np.ones(len(queries), dtype=bool)
+        n_given_up = n_queries
+        enough = index.n_features >= MIN_FEATURES_ZERO_COPY or not request.may_give_up
+        if request.delta > 0 and enough:
+            given_up, n_given_up = _by_units(index, queries, stats, request, answer)
     elif request.buckets is not None and index.is_safe:
-        return _by_buckets(index, queries, stats, request, answer)
+        _by_buckets(index, queries, stats, coefs, request, answer)
+        n_given_up = 0
     elif not index.is_safe or (
-        is_batch and request.may_give_up and index.n_features < MIN_FEATURES_BATCH
+        n_queries > 1 and request.may_give_up and index.n_features < MIN_FEATURES_BATCH
     ):
-        given_up = np.ones(len(queries), dtype=bool)
+        n_given_up = n_queries
     else:
-        given_up = _by_head(index, queries, stats, request, answer)
-    if given_up.any():
-        _by_blas(index, queries, stats, request, answer, given_up)
+        given_up, n_given_up = _by_head(index, queries, stats, coefs, request, answer)
+    if n_given_up == n_queries:
+        _by_blas(index, queries, stats, request, answer)
+    elif n_given_up:
+        chosen = given_up.view(bool)
+        found = Answer(n_given_up, request.k)
+        found.counts[:] = answer.counts[chosen]
+        _by_blas(index, queries[chosen], stats[chosen], request, found)
+        answer.put(chosen, found)
 
 
-def _by_head(index, queries, stats, request, answer):
+def _by_head(index, queries, stats, coefs, request, answer):
     """Search by the components' bounds and in the head; return what was given up."""
-    n_queries = len(queries)
-    share = _share(index, request, index.n_atoms)
     tail = None
-    if request.delta > 0 and index.n_features >= WIDE_BLOCK_FEATURES:
-        tail = index.block_starts(WIDE_BLOCK)
-    give_up_share = GIVE_UP_SHARE if n_queries == 1 else GIVE_UP_SHARE_BATCH
-    if not request.may_give_up:
-        give_up_share = inf
-    n_chunk = max(MAX_WARM // index.n_slots, 16)
-    given_up = np.empty(n_queries, dtype=bool)
-    for first in range(0, n_queries, n_chunk):
-        part = slice(first, first + n_chunk)
-        coefs, residuals = _split(index, queries[part], request)
-        warm = None
-        if residuals is not None and len(residuals) > 1:
-            warm = _warm_start(index, residuals)
-        given_up[part] = index.searcher.search(
-            queries[part],
-            stats[part],
-            coefs,
-            residuals,
-            request.k,
-            share,
-            request.epsilon,
-            give_up_share,
-            warm,
-            tail,
-            WIDE_BLOCK,
-            request.n_threads,
-            *(array[part] for array in answer.arrays),
-        )
-    return given_up
+    if request.delta > 0 and index.n_features >= TAIL_FEATURES:
+        tail = index.block_starts(TAIL_BLOCK)
+    give_up_share = inf
+    if request.may_give_up:
+        give_up_share = GIVE_UP_SHARE if len(queries) == 1 else GIVE_UP_SHARE_BATCH
+    return index.searcher.search(
+        queries,
+        stats,
+        coefs,
+        request.delta > 0,
+        request.k,
+        _share(index, request, index.n_atoms),
+        request.epsilon,
+        give_up_share,
+        tail,
+        TAIL_BLOCK,
+        request.n_threads,
+        *answer.arrays,
+    )
 
 
-def _by_buckets(index, queries, stats, request, answer):
+def _by_support(index, queries, stats, request, answer):
+    """Compute sparse queries from their non-zero entries."""
+    index.searcher.search_support(
+        queries, stats, request.k, request.n_threads, *answer.arrays
+    )
+
+
+def _by_buckets(index, queries, stats, coefs, request, answer):
     """Search in buckets of atoms by decreasing norm."""
     # The best so far compete anew in every bucket.
     n_buckets = -(-index.n_atoms // request.buckets)
-    coefs, residuals = _split(index, queries, request)
     index.searcher.search_buckets(
         queries,
         stats,
         coefs,
-        residuals,
+        request.delta > 0,
         index.by_norm(),
         request.buckets,
         request.k,
@@ -233,62 +240,33 @@ def _share(index, request, n_arms):
     if request.delta == 0:
         return 0.0
     n_rounds = max(len(index.tile_widths), 1)
-    if index.n_features >= WIDE_BLOCK_FEATURES:
+    if index.n_features >= TAIL_FEATURES:
         # Where the head does not decide, rounds of doubling go on in the atoms.
-        n_blocks = index.n_features / WIDE_BLOCK
+        n_blocks = index.n_features / TAIL_BLOCK
         n_rounds += ceil(log2(max(n_blocks / index.batch_size, 1)))
     return split_delta(request.delta, n_arms, 1, n_rounds)
 
 
-def _split(index, queries, request):
-    """Split queries into components and what these leave at the head's coordinates.
-
-    Nothing is left where nothing is to be sampled.
-    """
-    coefs = queries @ index.components.T
-    residuals = None
-    if request.delta > 0 and index.tile_widths:
-        residuals = np.take(queries, index.coordinates, axis=1)
-        residuals -= coefs @ index.head_components
-        residuals = residuals.astype(np.float32, copy=False)
-    return coefs.astype(np.float64, copy=False), residuals
-
-
-def _warm_start(index, residuals):
-    """Sum products and their squares over the first tiles, for all queries."""
-    total = square = 0.0
-    first = 0
-    for tile in index.tiles[:WARM_TILES]:
-        rows = tile.rows
-        part = residuals[:, first : first + rows.shape[1]]
-        total = total + part @ rows.T
-        square = square + (part * part) @ (rows * rows).T
-        first += rows.shape[1]
-    return WARM_TILES, total, square
-
-
-def _by_blas(index, queries, stats, request, answer, chosen):
-    """Compute all inner products of the chosen queries."""
-    rows = np.flatnonzero(chosen)
+def _by_blas(index, queries, stats, request, answer):
+    """Compute all inner products."""
     n_chunk = max(MAX_SCORES // index.n_slots, 1)
-    for first in range(0, len(rows), n_chunk):
-        part = rows[first : first + n_chunk]
-        if len(part) == len(queries):
-            part = slice(None)
-        some = queries[part]
-        found = Answer(len(some), request.k)
+    for first in range(0, len(queries), n_chunk):
+        part = slice(first, first + n_chunk)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = index.scores(some)
+            scores = index.scores(queries[part])
         index.searcher.pick(
-            some, stats[part], scores, request.k, request.n_threads, *found.arrays
+            queries[part],
+            stats[part],
+            scores,
+            request.k,
+            request.n_threads,
+            *(array[part] for array in answer.arrays),
         )
-        found.counts += answer.counts[part]
-        answer.put(part, found)
 
 
 def _by_units(index, queries, stats, request, answer):
     """Sample from the atoms themselves; return what was given up."""
-    given_up = np.empty(len(queries), dtype=bool)
+    given_up = np.empty(len(queries), dtype=np.uint8)
     for i, query in enumerate(queries):
         units = _units(index, query, stats[i], request)
         n_rounds = 1 + ceil(log2(max(units["n_units"] / units["n_first"], 1)))
@@ -306,7 +284,7 @@ def _by_units(index, queries, stats, request, answer):
             counts=answer.counts,
             **units,
         )
-    return given_up
+    return given_up, int(given_up.sum())
 
 
 def _units(index, query, stats, request):
@@ -341,15 +319,14 @@ def _units(index, query, stats, request):
             "n_total": float(d),
             "epsilon": request.epsilon,
         }
-    length = WIDE_BLOCK if d >= WIDE_BLOCK_FEATURES else NARROW_BLOCK
-    starts = index.block_starts(length)
+    starts = index.block_starts(BLOCK)
     if request.radius != "paired":
-        blocks = np.add.reduceat(np.abs(query), np.arange(0, d, length))
+        blocks = np.add.reduceat(np.abs(query), np.arange(0, d, BLOCK))
         units["reach"] = float(blocks.max())
     return units | {
         "sampling": "blocks",
         "starts": starts,
-        "length": length,
+        "length": BLOCK,
         "n_first": index.batch_size,
         "n_units": len(starts) // 2,
         "n_total": float(len(starts)),

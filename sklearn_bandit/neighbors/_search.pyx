@@ -7,8 +7,11 @@ caller, who computes it with BLAS and has `Searcher.pick` choose from the result
 
 import numpy as np
 
-from cython.parallel cimport prange
+from cython cimport floating
+from cython.parallel cimport parallel, prange
 from libc.math cimport INFINITY
+
+from sklearn_bandit.bandit._radii cimport Quantiles, start_quantiles
 
 from ._head cimport MAX_TILES, Head, HeadQuery
 from ._query cimport (
@@ -17,13 +20,18 @@ from ._query cimport (
     describe_query,
     pick_for_query,
     search_query,
-    search_query_anew,
     search_query_buckets,
     search_query_support,
     search_query_units,
 )
 from ._survivors cimport Survivors, free_survivors, new_survivors
 from ._units cimport BERNSTEIN, BLOCKS, HOEFFDING, ORDERED, PAIRED, WEIGHTED, Units
+
+# Fewer scores than this are looked through, and fewer products than this described, by
+# one thread: those of BLAS are still waiting for more work on the other processors,
+# where a second one takes longer to start (measured: 20 ms) than all of it takes.
+cdef Py_ssize_t MIN_PARALLEL = 1 << 22
+cdef Py_ssize_t MIN_PARALLEL_PRODUCTS = 1 << 26
 
 _SAMPLINGS = {"blocks": BLOCKS, "weighted": WEIGHTED, "ordered": ORDERED}
 _RADII = {"paired": PAIRED, "bernstein": BERNSTEIN, "hoeffding": HOEFFDING}
@@ -51,6 +59,7 @@ cdef class Searcher:
     cdef bint is_double
     cdef object owners      # keeps what the pointers point into
     cdef Survivors* spare   # room for one query, kept from call to call
+    cdef Quantiles quantiles    # of the last search by units
     cdef readonly object slots
 
     def __cinit__(self, first, second, slots, double rounding, norms):
@@ -58,6 +67,7 @@ cdef class Searcher:
         cdef const double[::1] norm_view
 
         self.spare = NULL
+        start_quantiles(&self.quantiles, 0.0)
         self.owners = [first, second, slots, norms]
         self.slots = slots
         self.is_double = first.dtype == np.float64
@@ -65,10 +75,8 @@ cdef class Searcher:
         self.task.rows.n_first = first.shape[0]
         self.task.rows.first = _address(first, self.is_double)
         self.task.rows.second = NULL
-        self.task.n_capacity = first.shape[0]
         if second is not None and second.shape[0] > 0:
             self.task.rows.second = _address(second, self.is_double)
-            self.task.n_capacity += second.shape[0]
         self.task.slots = &slot_view[0]
         self.task.n_slots = slot_view.shape[0]
         self.task.rounding = rounding
@@ -77,7 +85,9 @@ cdef class Searcher:
             norm_view = norms
             self.task.norms = &norm_view[0]
         self.head.n_tiles = 0
+        self.head.n_coordinates = 0
         self.head.n_components = 0
+        self.head.components = NULL
         self.head.n_features = first.shape[1]
         self.head.scale = 1.0
         self.head.rounding = rounding
@@ -86,17 +96,25 @@ cdef class Searcher:
     def __dealloc__(self):
         free_survivors(self.spare)
 
-    def set_components(self, coefs, residual_norms):
+    def set_components(self, components, coefs, residual_norms):
         """Add what the components say of the atoms, one row or entry a slot."""
         cdef const double[:, ::1] coef_view = coefs
         cdef const double[::1] residual_view = residual_norms
 
-        self.owners += [coefs, residual_norms]
+        self.owners += [components, coefs, residual_norms]
         self.head.n_components = coef_view.shape[1]
+        self.head.components = _address(components, self.is_double)
         self.head.coefs = &coef_view[0, 0]
         self.head.residual_norms = &residual_view[0]
 
-    def set_tiles(self, tiles, inflation, double scale):
+    def set_tiles(
+        self,
+        tiles,
+        inflation,
+        const Py_ssize_t[::1] coordinates,
+        components_there,
+        double scale,
+    ):
         """Add the sampled coordinates: for each tile its entries and inflation."""
         cdef const float[:, ::1] tile
         cdef const float[::1] inflate
@@ -104,7 +122,7 @@ cdef class Searcher:
 
         if len(tiles) > MAX_TILES:
             raise ValueError(f"At most {MAX_TILES} tiles are possible.")
-        self.owners += [*tiles, *inflation]
+        self.owners += [*tiles, *inflation, coordinates, components_there]
         self.head.scale = scale
         self.head.offsets[0] = 0
         for t in range(len(tiles)):
@@ -115,48 +133,104 @@ cdef class Searcher:
             self.head.offsets[t + 1] = self.head.offsets[t] + tile.shape[1]
         self.head.n_tiles = len(tiles)
         self.head.n_coordinates = self.head.offsets[len(tiles)]
+        self.head.coordinates = &coordinates[0]
+        self.head.components_there = _address(components_there, self.is_double)
 
-    def describe(self, queries):
+    def describe_atoms(self, atoms):
+        """Look at all entries of some atoms once.
+
+        Parameters
+        ----------
+        atoms : ndarray of shape (n_atoms, n_features)
+            The atoms.
+
+        Returns
+        -------
+        ndarray of shape (n_atoms, 4)
+            Whether the norm is NaN or infinite, number of entries that are not zero,
+            largest absolute entry, norm.
+        """
+        stats = np.empty((atoms.shape[0], N_STATS))
+        cdef double[:, ::1] out = stats
+        cdef const void* entries = _address(atoms, self.is_double)
+
+        if self.is_double:
+            _describe_all(
+                <const double*> entries, out.shape[0], &self.head, 0, 1, &out[0, 0],
+                NULL,
+            )
+        else:
+            _describe_all(
+                <const float*> entries, out.shape[0], &self.head, 0, 1, &out[0, 0],
+                NULL,
+            )
+        return stats
+
+    def describe(self, queries, int n_threads, double low, double high, double few):
         """Look at all entries of the queries once.
 
         Parameters
         ----------
         queries : ndarray of shape (n_queries, n_features)
             The queries.
+        n_threads : int
+            Number of threads.
+        low, high : float
+            Range of a query's largest entry in which squares neither over- nor
+            underflow.
+        few : float
+            Up to so many entries different from zero a query is sparse.
 
         Returns
         -------
-        ndarray of shape (n_queries, 4)
-            Whether the norm is NaN or infinite, number of entries that are not zero,
-            largest absolute entry, norm.
+        stats : ndarray of shape (n_queries, 4)
+            As for `describe_atoms`.
+        coefs : ndarray of shape (n_queries, n_components)
+            Inner products with the components.
+        n_bad, n_extreme, n_sparse : int
+            Number of queries whose norm is NaN or infinite, that are out of range, that
+            are sparse.
         """
-        cdef const float[:, ::1] singles
-        cdef const double[:, ::1] doubles
-        stats = np.empty((queries.shape[0], N_STATS))
-        cdef double[:, ::1] out = stats
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, n_queries = queries.shape[0]
+        cdef Py_ssize_t r = self.head.n_components
+        cdef Py_ssize_t n_bad = 0, n_extreme = 0, n_sparse = 0
+        stats = np.empty((n_queries, N_STATS))
+        coefs = np.empty((n_queries, r))
+        cdef double[:, ::1] stats_out = stats
+        cdef double[:, ::1] coefs_out = coefs
+        cdef double* first_coef = &coefs_out[0, 0] if r > 0 else NULL
+        cdef const void* entries = _address(queries, self.is_double)
 
-        if self.is_double:
-            doubles = queries
-            for i in range(doubles.shape[0]):
-                describe_query(&doubles[i, 0], doubles.shape[1], &out[i, 0])
-        else:
-            singles = queries
-            for i in range(singles.shape[0]):
-                describe_query(&singles[i, 0], singles.shape[1], &out[i, 0])
-        return stats
+        if n_queries * self.head.n_features * (r + 1) < MIN_PARALLEL_PRODUCTS:
+            n_threads = 1
+        with nogil:
+            if self.is_double:
+                _describe_all(
+                    <const double*> entries, n_queries, &self.head, r, n_threads,
+                    &stats_out[0, 0], first_coef,
+                )
+            else:
+                _describe_all(
+                    <const float*> entries, n_queries, &self.head, r, n_threads,
+                    &stats_out[0, 0], first_coef,
+                )
+        for i in range(n_queries):
+            n_bad += stats_out[i, 0] != 0.0
+            n_sparse += stats_out[i, 1] <= few
+            if stats_out[i, 2] > high or 0.0 < stats_out[i, 2] < low:
+                n_extreme += 1
+        return stats, coefs, n_bad, n_extreme, n_sparse
 
     def search(
         self,
         queries,
         const double[:, ::1] stats,
         const double[:, ::1] coefs,
-        const float[:, ::1] residuals,
+        bint samples,
         Py_ssize_t k,
         double share,
         double epsilon,
         double give_up_share,
-        warm,
         const Py_ssize_t[::1] tail,
         Py_ssize_t tail_length,
         int n_threads,
@@ -170,13 +244,11 @@ cdef class Searcher:
         ----------
         queries : ndarray of shape (n_queries, n_features)
             The queries.
-        stats : ndarray of shape (n_queries, 4)
+        stats, coefs : ndarray
             Their description.
-        coefs : ndarray of shape (n_queries, n_components)
-            Their coefficients on the components.
-        residuals : ndarray of shape (n_queries, n_coordinates) or None
-            What the components leave of them at the coordinates of the head. None: drop
-            what the components' bounds allow and compute the others exactly.
+        samples : bool
+            Whether to sample, or only to drop what the components' bounds allow and to
+            compute the others exactly.
         k : int
             Neighbours wanted.
         share : float
@@ -185,8 +257,6 @@ cdef class Searcher:
             How much worse an answer may be.
         give_up_share : float
             Give up when sampling is predicted to cost more than this share of BLAS.
-        warm : tuple or None
-            Number of tiles, sums of products and of their squares over these.
         tail : ndarray of intp or None
             First coordinates of blocks, to go on with where the head does not decide.
         tail_length : int
@@ -198,21 +268,21 @@ cdef class Searcher:
 
         Returns
         -------
-        ndarray of bool
+        given_up : ndarray of uint8
             Which queries were given up; nothing is written for these but their counts.
+        n_given_up : int
+            How many they are.
         """
-        cdef Py_ssize_t i, n_queries = queries.shape[0]
-        cdef const float[:, ::1] singles
-        cdef const double[:, ::1] doubles
-        cdef const float[:, ::1] warm_totals, warm_squares
+        cdef Py_ssize_t i, n_given_up = 0, n_queries = queries.shape[0]
         cdef Py_ssize_t[:, ::1] slots_out = indices
         cdef double[:, ::1] products_out = products
         cdef Py_ssize_t[::1] counts_out = counts
-        open_queries = np.zeros(n_queries, dtype=np.uint8)
+        open_queries = np.empty(n_queries, dtype=np.uint8)
         cdef unsigned char[::1] given_up = open_queries
-        cdef Py_ssize_t n_coordinates = 0
+        cdef const void* entries = _address(queries, self.is_double)
+        cdef const double* first_coef = NULL
         cdef HeadQuery base
-        cdef Survivors* alive
+        cdef Survivors* alive = NULL
         cdef Units units
         cdef const Units* blocks = NULL
 
@@ -234,65 +304,36 @@ cdef class Searcher:
             units.give_up_share = INFINITY
             units.k = k
         self.task.k = k
-        self._start(&base, k, share, epsilon)
+        self._start(&base, k, share, epsilon, samples)
         base.give_up_share = give_up_share
-        if warm is not None:
-            base.n_warm, warm_totals, warm_squares = warm
-            base.warm_total = &warm_totals[0, 0]
-            base.warm_square = &warm_squares[0, 0]
-        if residuals is not None:
-            base.residual = &residuals[0, 0]
-            n_coordinates = residuals.shape[1]
         if self.head.n_components > 0:
-            base.coefs = &coefs[0, 0]
-        if self.is_double:
-            doubles = queries
-        else:
-            singles = queries
+            first_coef = &coefs[0, 0]
         if n_queries == 1:
             # Taken while the interpreter is held: another thread finds it gone.
             alive, self.spare = self.spare, NULL
             if alive == NULL:
-                alive = new_survivors(self.task.n_slots)
-            with nogil:
-                if self.is_double:
-                    given_up[0] = search_query(
-                        &self.task, &self.head, &base, 0, n_coordinates, &doubles[0, 0],
-                        &stats[0, 0], blocks, alive, &slots_out[0, 0],
-                        &products_out[0, 0],
-                        &counts_out[0],
-                    )
-                else:
-                    given_up[0] = search_query(
-                        &self.task, &self.head, &base, 0, n_coordinates, &singles[0, 0],
-                        &stats[0, 0], blocks, alive, &slots_out[0, 0],
-                        &products_out[0, 0],
-                        &counts_out[0],
-                    )
-            alive, self.spare = self.spare, alive
-            free_survivors(alive)
-        elif self.is_double:
-            for i in prange(
-                n_queries, nogil=True, schedule="dynamic", num_threads=n_threads
-            ):
-                given_up[i] = search_query_anew(
-                    &self.task, &self.head, &base, i, n_coordinates, &doubles[i, 0],
-                    &stats[i, 0], blocks, &slots_out[i, 0], &products_out[i, 0],
-                    &counts_out[i],
+                alive = new_survivors(self.task.n_slots, self.head.n_coordinates)
+        with nogil:
+            if self.is_double:
+                _search_all(
+                    &self.task, &self.head, &base, <const double*> entries, n_queries,
+                    &stats[0, 0], first_coef, blocks, alive, n_threads,
+                    &slots_out[0, 0], &products_out[0, 0], &counts_out[0], &given_up[0],
                 )
-        else:
-            for i in prange(
-                n_queries, nogil=True, schedule="dynamic", num_threads=n_threads
-            ):
-                given_up[i] = search_query_anew(
-                    &self.task, &self.head, &base, i, n_coordinates, &singles[i, 0],
-                    &stats[i, 0], blocks, &slots_out[i, 0], &products_out[i, 0],
-                    &counts_out[i],
+            else:
+                _search_all(
+                    &self.task, &self.head, &base, <const float*> entries, n_queries,
+                    &stats[0, 0], first_coef, blocks, alive, n_threads,
+                    &slots_out[0, 0], &products_out[0, 0], &counts_out[0], &given_up[0],
                 )
-        return open_queries.view(bool)
+        alive, self.spare = self.spare, alive
+        free_survivors(alive)
+        for i in range(n_queries):
+            n_given_up += given_up[i]
+        return open_queries, n_given_up
 
     cdef void _start(
-        self, HeadQuery* base, Py_ssize_t k, double share, double epsilon
+        self, HeadQuery* base, Py_ssize_t k, double share, double epsilon, bint samples
     ) noexcept:
         """What all queries have in common; they differ by what they point at."""
         base.k = k
@@ -300,8 +341,7 @@ cdef class Searcher:
         base.share = share
         base.epsilon = epsilon * self.head.scale / self.head.n_features
         base.give_up_share = INFINITY
-        base.n_warm = 0
-        base.residual = NULL
+        base.samples = samples and self.head.n_tiles > 0
         base.coefs = NULL
 
     def search_buckets(
@@ -309,7 +349,7 @@ cdef class Searcher:
         queries,
         const double[:, ::1] stats,
         const double[:, ::1] coefs,
-        const float[:, ::1] residuals,
+        bint samples,
         const Py_ssize_t[::1] order,
         Py_ssize_t bucket_size,
         Py_ssize_t k,
@@ -324,7 +364,7 @@ cdef class Searcher:
 
         Parameters
         ----------
-        queries, stats, coefs, residuals, k, share, epsilon, n_threads
+        queries, stats, coefs, samples, k, share, epsilon, n_threads
             As for `search`.
         order : ndarray of intp
             Slots by decreasing norm.
@@ -333,44 +373,30 @@ cdef class Searcher:
         indices, products, counts : ndarray
             Written, as by `search`.
         """
-        cdef Py_ssize_t i, n_queries = queries.shape[0]
-        cdef const float[:, ::1] singles
-        cdef const double[:, ::1] doubles
+        cdef Py_ssize_t n_queries = queries.shape[0]
         cdef Py_ssize_t[:, ::1] slots_out = indices
         cdef double[:, ::1] products_out = products
         cdef Py_ssize_t[::1] counts_out = counts
-        cdef Py_ssize_t n_coordinates = 0
+        cdef const void* entries = _address(queries, self.is_double)
         cdef HeadQuery base
-        cdef int n_failed = 0
+        cdef int n_failed
 
         self.task.k = k
-        self._start(&base, k, share, epsilon)
+        self._start(&base, k, share, epsilon, samples)
         # Survivors of a bucket that sampling on would cost more than are computed.
         base.give_up_share = 1.0
-        if residuals is not None:
-            base.residual = &residuals[0, 0]
-            n_coordinates = residuals.shape[1]
-        if self.head.n_components > 0:
-            base.coefs = &coefs[0, 0]
-        if self.is_double:
-            doubles = queries
-            for i in prange(
-                n_queries, nogil=True, schedule="dynamic", num_threads=n_threads
-            ):
-                n_failed += search_query_buckets(
-                    &self.task, &self.head, &base, i, n_coordinates, &doubles[i, 0],
-                    &stats[i, 0], &order[0], bucket_size, &slots_out[i, 0],
-                    &products_out[i, 0], &counts_out[i],
+        with nogil:
+            if self.is_double:
+                n_failed = _search_all_buckets(
+                    &self.task, &self.head, &base, <const double*> entries, n_queries,
+                    &stats[0, 0], &coefs[0, 0], &order[0], bucket_size, n_threads,
+                    &slots_out[0, 0], &products_out[0, 0], &counts_out[0],
                 )
-        else:
-            singles = queries
-            for i in prange(
-                n_queries, nogil=True, schedule="dynamic", num_threads=n_threads
-            ):
-                n_failed += search_query_buckets(
-                    &self.task, &self.head, &base, i, n_coordinates, &singles[i, 0],
-                    &stats[i, 0], &order[0], bucket_size, &slots_out[i, 0],
-                    &products_out[i, 0], &counts_out[i],
+            else:
+                n_failed = _search_all_buckets(
+                    &self.task, &self.head, &base, <const float*> entries, n_queries,
+                    &stats[0, 0], &coefs[0, 0], &order[0], bucket_size, n_threads,
+                    &slots_out[0, 0], &products_out[0, 0], &counts_out[0],
                 )
         if n_failed:
             raise MemoryError("No memory to search in buckets.")
@@ -458,32 +484,29 @@ cdef class Searcher:
         indices, products, counts : ndarray
             Written, as by `search`; multiplications are added to `counts`.
         """
-        cdef Py_ssize_t i, n_queries = queries.shape[0]
-        cdef const float[:, ::1] singles, single_scores
-        cdef const double[:, ::1] doubles, double_scores
+        cdef Py_ssize_t n_queries = queries.shape[0], n_capacity = scores.shape[1]
         cdef Py_ssize_t[:, ::1] slots_out = indices
         cdef double[:, ::1] products_out = products
         cdef Py_ssize_t[::1] counts_out = counts
-        cdef int n_failed = 0
+        cdef const void* entries = _address(queries, self.is_double)
+        cdef const void* score_entries = _address(scores, self.is_double)
+        cdef int n_failed
 
         self.task.k = k
-        if n_queries == 1:
+        if n_queries * n_capacity < MIN_PARALLEL:
             n_threads = 1
-        if self.is_double:
-            doubles = queries
-            double_scores = scores
-            for i in prange(n_queries, nogil=True, num_threads=n_threads):
-                n_failed += pick_for_query(
-                    &self.task, &doubles[i, 0], stats[i, 3], &double_scores[i, 0],
-                    &slots_out[i, 0], &products_out[i, 0], &counts_out[i],
+        with nogil:
+            if self.is_double:
+                n_failed = _pick_all(
+                    &self.task, <const double*> entries, n_queries, &stats[0, 0],
+                    <const double*> score_entries, n_capacity, n_threads,
+                    &slots_out[0, 0], &products_out[0, 0], &counts_out[0],
                 )
-        else:
-            singles = queries
-            single_scores = scores
-            for i in prange(n_queries, nogil=True, num_threads=n_threads):
-                n_failed += pick_for_query(
-                    &self.task, &singles[i, 0], stats[i, 3], &single_scores[i, 0],
-                    &slots_out[i, 0], &products_out[i, 0], &counts_out[i],
+            else:
+                n_failed = _pick_all(
+                    &self.task, <const float*> entries, n_queries, &stats[0, 0],
+                    <const float*> score_entries, n_capacity, n_threads,
+                    &slots_out[0, 0], &products_out[0, 0], &counts_out[0],
                 )
         if n_failed:
             raise MemoryError("No memory to choose among the scores.")
@@ -574,6 +597,10 @@ cdef class Searcher:
         if largest is not None:
             largest_view = largest
             units.largest = &largest_view[0]
+        # A copy of its own: another thread may be searching.
+        if share != self.quantiles.delta:
+            start_quantiles(&self.quantiles, share)
+        units.quantiles = self.quantiles
         self.task.k = k
         if self.is_double:
             doubles = queries
@@ -589,6 +616,7 @@ cdef class Searcher:
                     &self.task, &units, &singles[position, 0], &slots_out[position, 0],
                     &products_out[position, 0], &counts_out[position],
                 )
+        self.quantiles = units.quantiles
         return given_up
 
 
@@ -602,3 +630,117 @@ cdef const void* _address(array, bint is_double) except? NULL:
         return &doubles[0, 0]
     singles = array
     return &singles[0, 0]
+
+
+cdef void _describe_all(
+    const floating* rows,
+    Py_ssize_t n_rows,
+    const Head* head,
+    Py_ssize_t n_components,
+    int n_threads,
+    double* stats,
+    double* coefs,
+) noexcept nogil:
+    """Describe every row, with its coefficients on so many components."""
+    cdef Py_ssize_t i, d = head.n_features
+    cdef const floating* components = <const floating*> head.components
+
+    if n_rows == 1:
+        describe_query(rows, d, components, n_components, stats, coefs)
+        return
+    for i in prange(n_rows, num_threads=n_threads):
+        describe_query(
+            rows + i * d, d, components, n_components, stats + i * N_STATS,
+            coefs + i * n_components,
+        )
+
+
+cdef void _search_all(
+    const Task* task,
+    const Head* head,
+    const HeadQuery* base,
+    const floating* queries,
+    Py_ssize_t n_queries,
+    const double* stats,
+    const double* coefs,
+    const Units* tail,
+    Survivors* spare,
+    int n_threads,
+    Py_ssize_t* slots,
+    double* products,
+    Py_ssize_t* counts,
+    unsigned char* given_up,
+) noexcept nogil:
+    """Search for every query; a single one in the memory that is given."""
+    cdef Py_ssize_t i, d = head.n_features, r = head.n_components
+    cdef Survivors* alive = NULL
+
+    if n_queries == 1:
+        given_up[0] = search_query(
+            task, head, base, queries, stats, coefs, tail, spare, slots, products,
+            counts,
+        )
+        return
+    with parallel(num_threads=n_threads):
+        alive = new_survivors(task.n_slots, head.n_coordinates)
+        for i in prange(n_queries, schedule="dynamic"):
+            given_up[i] = search_query(
+                task, head, base, queries + i * d, stats + i * N_STATS, coefs + i * r,
+                tail, alive, slots + i * task.k, products + i * task.k, counts + i,
+            )
+        free_survivors(alive)
+
+
+cdef int _search_all_buckets(
+    const Task* task,
+    const Head* head,
+    const HeadQuery* base,
+    const floating* queries,
+    Py_ssize_t n_queries,
+    const double* stats,
+    const double* coefs,
+    const Py_ssize_t* order,
+    Py_ssize_t bucket_size,
+    int n_threads,
+    Py_ssize_t* slots,
+    double* products,
+    Py_ssize_t* counts,
+) noexcept nogil:
+    """Search for every query in buckets; return how many found no memory."""
+    cdef Py_ssize_t i, d = head.n_features, r = head.n_components
+    cdef int n_failed = 0
+
+    for i in prange(n_queries, schedule="dynamic", num_threads=n_threads):
+        n_failed += search_query_buckets(
+            task, head, base, queries + i * d, stats + i * N_STATS, coefs + i * r,
+            order, bucket_size, slots + i * task.k, products + i * task.k, counts + i,
+        )
+    return n_failed
+
+
+cdef int _pick_all(
+    const Task* task,
+    const floating* queries,
+    Py_ssize_t n_queries,
+    const double* stats,
+    const floating* scores,
+    Py_ssize_t n_capacity,
+    int n_threads,
+    Py_ssize_t* slots,
+    double* products,
+    Py_ssize_t* counts,
+) noexcept nogil:
+    """Choose by scores for every query; return how many found no memory."""
+    cdef Py_ssize_t i, d = task.rows.n_features
+    cdef Survivors* alive = NULL
+    cdef int n_failed = 0
+
+    with parallel(num_threads=n_threads):
+        alive = new_survivors(task.n_slots, 0)
+        for i in prange(n_queries):
+            n_failed += pick_for_query(
+                task, queries + i * d, stats[i * N_STATS + 3], scores + i * n_capacity,
+                alive, slots + i * task.k, products + i * task.k, counts + i,
+            )
+        free_survivors(alive)
+    return n_failed

@@ -25,9 +25,13 @@ cdef struct Survivors:
     double* variance            # of one coordinate's difference to the pivot
     float* total                # running sums of the products, or of their differences
     float* square               # and of their squares
+    float* residual             # what the components leave of the query, in the head
+    Py_ssize_t n_filled         # tiles for which it is known
 
 
-cdef Survivors* new_survivors(Py_ssize_t n_atoms) noexcept nogil
+cdef Survivors* new_survivors(
+    Py_ssize_t n_atoms, Py_ssize_t n_coordinates
+) noexcept nogil
 cdef void free_survivors(Survivors* alive) noexcept nogil
 
 cdef void choose_pivot(Survivors* alive, Py_ssize_t k) noexcept nogil

@@ -6,12 +6,14 @@ from libc.stdlib cimport free, malloc
 from sklearn_bandit.bandit._arms cimport eliminate, kth_smallest
 
 
-cdef Survivors* new_survivors(Py_ssize_t n_atoms) noexcept nogil:
+cdef Survivors* new_survivors(
+    Py_ssize_t n_atoms, Py_ssize_t n_coordinates
+) noexcept nogil:
     """Room for a search over `n_atoms`; NULL if there is no memory."""
     cdef Survivors* alive = <Survivors*> malloc(sizeof(Survivors))
     cdef double* doubles = <double*> malloc(5 * n_atoms * sizeof(double))
     cdef Py_ssize_t* integers = <Py_ssize_t*> malloc(2 * n_atoms * sizeof(Py_ssize_t))
-    cdef float* floats = <float*> malloc(2 * n_atoms * sizeof(float))
+    cdef float* floats = <float*> malloc((2 * n_atoms + n_coordinates) * sizeof(float))
 
     if alive == NULL or doubles == NULL or integers == NULL or floats == NULL:
         free(alive)
@@ -31,6 +33,7 @@ cdef Survivors* new_survivors(Py_ssize_t n_atoms) noexcept nogil:
     alive.kept = integers + n_atoms
     alive.total = floats
     alive.square = floats + n_atoms
+    alive.residual = floats + 2 * n_atoms
     return alive
 
 

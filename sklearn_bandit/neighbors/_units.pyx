@@ -12,15 +12,16 @@ from libc.math cimport INFINITY, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
 
+from sklearn_bandit._simd cimport prefetch, simd_void
 from sklearn_bandit.bandit._radii cimport (
     bernstein_radius,
     effective_size,
     hoeffding_radius,
-    paired_radius,
     student_quantile,
+    tabled_paired_radius,
 )
 
-from ._rows cimport row
+from ._rows cimport Rows, row
 from ._survivors cimport DECIDED, HOPELESS, OPEN
 from ._survivors cimport (
     choose_pivot,
@@ -33,9 +34,12 @@ from ._survivors cimport (
 # Entries are kept in single precision; what their squares may be off by, with room.
 cdef double ORDERED_ROUNDING = 1e-6
 
+cdef enum:
+    CACHE_LINE = 64
+
 
 cdef Outcome search_units(
-    const Rows* rows, const floating* query, const Units* units, Survivors* alive
+    const Rows* rows, const floating* query, Units* units, Survivors* alive
 ) noexcept nogil:
     """Sample rounds of doubling size until k atoms are left or it does not pay."""
     cdef Py_ssize_t n_used = 0, n_next, n_atoms = alive.n_alive, i, k = units.k
@@ -67,10 +71,16 @@ cdef Outcome search_units(
                 memmove(
                     longer + i * n_next, values + i * n_used, n_used * sizeof(float)
                 )
-            _pull(
-                row(rows, alive.slots[i], <floating*> NULL), query, units, d, n_used,
-                n_next, longer + i * n_next,
+        if units.sampling == BLOCKS:
+            _pull_blocks(
+                rows, query, units, n_used, n_next, alive.slots, alive.n_alive, longer
             )
+        else:
+            for i in range(alive.n_alive):
+                _pull(
+                    row(rows, alive.slots[i], <floating*> NULL), units, n_used, n_next,
+                    longer + i * n_next,
+                )
         alive.n_multiplied += alive.n_alive * (n_next - n_used) * units.length
         free(values)
         values = longer
@@ -116,28 +126,53 @@ cdef double _predicted(
     )
 
 
-cdef void _pull(
-    const floating* atom,
+cdef simd_void _pull_blocks(
+    const Rows* rows,
     const floating* query,
     const Units* units,
-    Py_ssize_t d,
+    Py_ssize_t first,
+    Py_ssize_t last,
+    const Py_ssize_t* slots,
+    Py_ssize_t n,
+    float* values,
+) noexcept nogil:
+    """Rewards of all survivors on some blocks, one row of `last` values a survivor.
+
+    Blocks lie far apart in memory: while an atom's are multiplied, those of the next
+    one are on their way.
+    """
+    cdef Py_ssize_t i, u, j, start, length, offset
+    cdef floating total
+    cdef const floating* atom
+    cdef const floating* next_atom
+
+    for i in range(n):
+        atom = row(rows, slots[i], <floating*> NULL)
+        next_atom = row(rows, slots[min(i + 1, n - 1)], <floating*> NULL)
+        for u in range(first, last):
+            start = units.starts[u]
+            length = min(units.length, rows.n_features - start)
+            offset = 0
+            while offset < <Py_ssize_t> (length * sizeof(floating)):
+                prefetch(<const char*> (next_atom + start) + offset)
+                offset += CACHE_LINE
+            total = 0
+            for j in range(start, start + length):
+                total += query[j] * atom[j]
+            values[i * last + u] = total
+
+
+cdef void _pull(
+    const floating* atom,
+    const Units* units,
     Py_ssize_t first,
     Py_ssize_t last,
     float* values,
 ) noexcept nogil:
-    """Rewards of one atom on some units (the atom's own entries if ordered)."""
-    cdef Py_ssize_t u, j, start, stop
-    cdef floating total
+    """Rewards of one atom on single coordinates (its own entries if ordered)."""
+    cdef Py_ssize_t u
 
-    if units.sampling == BLOCKS:
-        for u in range(first, last):
-            start = units.starts[u]
-            stop = min(start + units.length, d)
-            total = 0
-            for j in range(start, stop):
-                total += query[j] * atom[j]
-            values[u] = total
-    elif units.sampling == WEIGHTED:
+    if units.sampling == WEIGHTED:
         for u in range(first, last):
             values[u] = <float> (units.weights[u] * atom[units.starts[u]])
     else:
@@ -171,7 +206,7 @@ cdef void _means(
 
 
 cdef void _paired_radii(
-    const Units* units,
+    Units* units,
     const float* values,
     Py_ssize_t n_used,
     const floating* query,
@@ -184,8 +219,7 @@ cdef void _paired_radii(
     the others, as far as its squares tell.
     """
     cdef Py_ssize_t i, j, u, start
-    cdef double centre, gap, square, sum_2, sum_4, energy = 0.0, inflation = 1.0
-    cdef const float* own
+    cdef double sum_2, sum_4, energy = 0.0, inflation = 1.0
     cdef const float* pivot = values + alive.pivot * n_used
 
     if units.sampling == BLOCKS:
@@ -197,25 +231,38 @@ cdef void _paired_radii(
         if energy > 0.0:
             inflation = max(1.0, units.energy * n_used / energy)
     for i in range(alive.n_alive):
-        own = values + i * n_used
-        centre = alive.mean[i]
-        sum_2 = 0.0
-        sum_4 = 0.0
-        for u in range(n_used):
-            gap = <double> pivot[u] - <double> own[u] - centre
-            square = gap * gap
-            sum_2 += square
-            sum_4 += square * square
+        _powers(pivot, values + i * n_used, alive.mean[i], n_used, &sum_2, &sum_4)
         alive.variance[i] = inflation * sum_2 / (n_used - 1)
         # An atom that differs nowhere in the sample may do so elsewhere.
         alive.radius[i] = INFINITY
         if sum_2 > 0.0:
-            alive.radius[i] = paired_radius(
-                alive.variance[i], n_used, effective_size(sum_2, sum_4), units.share,
-                units.n_total,
+            alive.radius[i] = tabled_paired_radius(
+                &units.quantiles, alive.variance[i], n_used,
+                effective_size(sum_2, sum_4), units.n_total,
             )
     alive.mean[alive.pivot] = 0.0
     alive.radius[alive.pivot] = 0.0
+
+
+cdef simd_void _powers(
+    const float* pivot,
+    const float* own,
+    double centre,
+    Py_ssize_t n,
+    double* sum_2,
+    double* sum_4,
+) noexcept nogil:
+    """Sums of the second and fourth powers of centred differences to the pivot."""
+    cdef Py_ssize_t u
+    cdef double gap, square, total_2 = 0.0, total_4 = 0.0
+
+    for u in range(n):
+        gap = <double> pivot[u] - <double> own[u] - centre
+        square = gap * gap
+        total_2 += square
+        total_4 += square * square
+    sum_2[0] = total_2
+    sum_4[0] = total_4
 
 
 cdef void _ordered_radii(

@@ -25,12 +25,11 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from sklearn_bandit._simd cimport simd_void
+from sklearn_bandit._simd cimport prefetch, simd_void
 from sklearn_bandit.bandit._arms cimport eliminate
 from sklearn_bandit.bandit._radii cimport effective_size, paired_radius, split_delta
 
 from ._data cimport MAX_GROUP, MISSING_BIN, SAMPLE_LEVEL, Block, Limits, Split
-from ._inline cimport prefetch
 from ._random cimport random_unit
 from ._splitter cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
 from ._target cimport Target

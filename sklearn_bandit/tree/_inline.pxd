@@ -14,18 +14,15 @@ cdef extern from *:
     #if defined(__GNUC__) || defined(__clang__)
     #define SKB_INLINE __attribute__((always_inline)) inline
     #define skb_lowest_bit(x) __builtin_ctzll(x)
-    #define skb_prefetch(p) __builtin_prefetch(p)
     #elif defined(_MSC_VER)
     #include <intrin.h>
     #define SKB_INLINE __forceinline
     static __forceinline int skb_lowest_bit(unsigned __int64 x)
     { unsigned long i; _BitScanForward64(&i, x); return (int) i; }
-    #define skb_prefetch(p) ((void) 0)
     #endif
     """
     ctypedef void inline_void "SKB_INLINE void"
     int lowest_bit "skb_lowest_bit"(unsigned long long) noexcept nogil
-    void prefetch "skb_prefetch"(const void*) noexcept nogil
 
 
 cdef inline void copy_row(

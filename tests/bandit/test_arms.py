@@ -52,6 +52,20 @@ def test_gaps_and_radii_after_changes_of_pivot(k, offset):
     assert len(pivots) > 1 or k == N_ARMS
 
 
+@pytest.mark.parametrize("n", [40, 300, 5000])
+def test_radii_are_never_narrower_than_the_formula(n):
+    """Quantiles are looked up at degrees of freedom that are rounded down."""
+    arms = Arms(N_ARMS, paired=True)
+    rewards = np.random.default_rng(2).standard_normal((N_ARMS, n))
+    arms.add(rewards, 1)
+    arms.update_radii("paired", 1e-5, np.inf, 0.0, 0.0)
+    pivot = np.argmin(rewards.mean(axis=1))
+    exact = direct(rewards, pivot, 1e-5, np.inf)[1]
+    assert (arms.radii >= exact * (1 - 1e-9)).all()
+    finite = np.isfinite(exact)
+    assert_allclose(arms.radii[finite], exact[finite], rtol=0.02)
+
+
 def test_elimination_keeps_histories_aligned():
     rng = np.random.default_rng(1)
     arms = Arms(N_ARMS, paired=True)

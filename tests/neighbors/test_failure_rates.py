@@ -41,6 +41,48 @@ def test_failures_are_at_most_delta(make, delta, k):
     assert np.median(counts) < 0.6 * atoms.size
 
 
+def wide():
+    rng = np.random.default_rng(2)
+    levels = rng.standard_normal((150, 1))
+    vectors = levels + rng.standard_normal((150, 20_000))
+    return vectors[:120].astype(np.float32), vectors[120:].astype(np.float32)
+
+
+@pytest.mark.parametrize("k", [1, 5])
+@pytest.mark.parametrize("delta", [0.1, 0.01])
+def test_failures_without_a_head(delta, k):
+    atoms, queries = wide()
+    bars = np.partition(queries @ atoms.T, -k, axis=1)[:, -k]
+    n_failed, counts = 0, []
+    for seed in range(6):
+        search = BanditMIPS(k, delta=delta, layout="zero-copy", random_state=seed)
+        search.fit(atoms)
+        search._may_give_up = False
+        for query, bar in zip(queries, bars, strict=True):
+            products, _ = search.kneighbors(query[None])
+            n_failed += products[0, -1] < bar - 1e-3 * abs(bar)
+            counts.append(search.n_multiplications_[0])
+    assert binom.sf(n_failed - 1, len(counts), delta) > 0.01
+    assert np.median(counts) < 0.6 * atoms.size
+
+
+@pytest.mark.parametrize("layout", ["auto", "zero-copy"])
+def test_failures_of_sparse_queries(layout):
+    # A sample sees little of what carries such a query: the guards must notice.
+    rng = np.random.default_rng(0)
+    atoms = rng.standard_normal((150, 6000)).astype(np.float32)
+    queries = rng.standard_normal((40, 6000)) * (rng.random((40, 6000)) < 0.02)
+    queries = queries.astype(np.float32)
+    bars = (queries @ atoms.T).max(axis=1)
+    n_failed = 0
+    for seed in range(5):
+        search = BanditMIPS(1, layout=layout, random_state=seed).fit(atoms)
+        search._may_give_up = False
+        for query, bar in zip(queries, bars, strict=True):
+            n_failed += search.kneighbors(query[None])[0][0, 0] < bar - 1e-3
+    assert binom.sf(n_failed - 1, 200, search.delta) > 0.01
+
+
 def test_weighted_sampling_is_unbiased():
     atoms, queries = normal()
     query = queries[0]

@@ -233,6 +233,19 @@ def test_memory_mapped_atoms_are_not_copied(data, tmp_path):
     assert_array_equal(search.kneighbors(queries)[1], brute_force(atoms, queries, 2)[1])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_zero_copy_samples_in_high_dimensions(dtype):
+    atoms, queries = make_normal_custom(60, 30_000, 4, dtype=dtype, random_state=0)
+    search = BanditMIPS(2, layout="zero-copy", random_state=0).fit(atoms[:40])
+    search.partial_fit(atoms[40:]).remove([3, 50])
+    left = np.delete(atoms, [3, 50], axis=0)
+    products, indices = search.kneighbors(queries)
+    true_products, true_indices = brute_force(left, queries, 2)
+    assert_array_equal(indices, true_indices)
+    assert_allclose(products, true_products, rtol=1e-6)
+    assert search.n_multiplications_.min() < left.size / 4
+
+
 def test_epsilon_stops_early():
     # Two groups: any atom of the better one will do.
     rng = np.random.default_rng(0)

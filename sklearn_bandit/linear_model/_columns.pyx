@@ -1,0 +1,203 @@
+"""Kernels over long columns: atoms and signals, one a row of a C-ordered array.
+
+A column is known by its number: atoms first, then signals.
+"""
+
+import numpy as np
+
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.stdlib cimport free, malloc
+
+from sklearn_bandit._simd cimport simd_void
+
+# Rows that are read at a time: a piece of a column stays in the first-level cache while
+# it is multiplied with all that it is wanted for.
+cdef Py_ssize_t BLOCK_ROWS = 2048
+
+# Blocks that one thread sums up: sums do not depend on the number of threads.
+cdef Py_ssize_t CHUNK_BLOCKS = 16
+
+# Fewer products than this are left to one thread, which nearly fills the memory's
+# bandwidth: a team of threads takes longer to assemble where other work is running.
+cdef Py_ssize_t MIN_PARALLEL = 1 << 25
+
+
+def inner_products(
+    const floating[:, ::1] atoms,
+    const floating[:, ::1] signals,
+    Py_ssize_t column,
+    const Py_ssize_t[::1] others,
+    int n_threads,
+):
+    """Inner products of one column with others.
+
+    Parameters
+    ----------
+    atoms : ndarray of shape (n_atoms, n_samples)
+        The atoms.
+    signals : ndarray of shape (n_targets, n_samples)
+        The signals.
+    column : int
+        Number of the one column.
+    others : ndarray of intp
+        Numbers of the others.
+    n_threads : int
+        Number of threads.
+
+    Returns
+    -------
+    ndarray of shape (n_others,)
+        The inner products.
+    """
+    cdef Py_ssize_t n_samples = atoms.shape[1], n_others = others.shape[0], i, chunk
+    cdef Py_ssize_t n_chunk = BLOCK_ROWS * CHUNK_BLOCKS
+    cdef Py_ssize_t n_chunks = (n_samples + n_chunk - 1) // n_chunk
+    cdef const floating* own = _column(atoms, signals, column)
+    cdef const floating** pointers = <const floating**> malloc(
+        n_others * sizeof(floating*)
+    )
+    sums = np.zeros((n_chunks, n_others))
+    cdef double[:, ::1] out = sums
+
+    if pointers == NULL:
+        raise MemoryError("No memory for inner products.")
+    for i in range(n_others):
+        pointers[i] = _column(atoms, signals, others[i])
+    if n_samples * n_others < MIN_PARALLEL:
+        n_threads = 1
+    for chunk in prange(
+        n_chunks, nogil=True, schedule="dynamic", num_threads=n_threads
+    ):
+        _sum_products(
+            own, pointers, n_others, chunk * n_chunk,
+            min((chunk + 1) * n_chunk, n_samples), &out[chunk, 0],
+        )
+    free(pointers)
+    return sums.sum(axis=0)
+
+
+def gather(
+    const floating[:, ::1] atoms,
+    const floating[:, ::1] signals,
+    const Py_ssize_t[::1] columns,
+    const Py_ssize_t[::1] rows,
+    Py_ssize_t[::1] n_known,
+    floating[:, ::1] values,
+):
+    """Read columns at some rows, each from where it was left.
+
+    Parameters
+    ----------
+    atoms, signals : ndarray
+        As for `inner_products`.
+    columns : ndarray of intp
+        Numbers of the columns, each at most once.
+    rows : ndarray of intp
+        The rows.
+    n_known : ndarray of intp
+        How many rows of each column were read before; updated.
+    values : ndarray of shape (n_columns, n_room)
+        Written: entries of each column at the rows.
+    """
+    cdef Py_ssize_t i, j, column, n = rows.shape[0]
+    cdef const floating* entries
+
+    # On one thread: there is less to read than a team of threads takes to assemble.
+    with nogil:
+        for i in range(columns.shape[0]):
+            column = columns[i]
+            entries = _column(atoms, signals, column)
+            for j in range(n_known[column], n):
+                values[column, j] = entries[rows[j]]
+            n_known[column] = max(n, n_known[column])
+
+
+def signed_products(
+    const floating[:, ::1] values,
+    const Py_ssize_t[::1] columns,
+    const double[::1] signs,
+    const floating[::1] weights,
+    Py_ssize_t first,
+):
+    """Products of sampled columns with weights, each with a sign.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_columns, n_room)
+        Sampled columns.
+    columns : ndarray of intp
+        Which of them.
+    signs : ndarray of float
+        Sign of each.
+    weights : ndarray
+        Weights of the sampled rows from `first` on.
+    first : int
+        First row.
+
+    Returns
+    -------
+    ndarray of shape (n, n_weights)
+        The products.
+    """
+    cdef Py_ssize_t i, n_weights = weights.shape[0]
+    products = np.empty((columns.shape[0], n_weights))
+    cdef double[:, ::1] out = products
+
+    with nogil:
+        for i in range(columns.shape[0]):
+            _multiply(
+                &values[columns[i], first], &weights[0], signs[i], n_weights, &out[i, 0]
+            )
+    return products
+
+
+cdef inline const floating* _column(
+    const floating[:, ::1] atoms, const floating[:, ::1] signals, Py_ssize_t column
+) noexcept nogil:
+    if column < atoms.shape[0]:
+        return &atoms[column, 0]
+    return &signals[column - atoms.shape[0], 0]
+
+
+cdef simd_void _sum_products(
+    const floating* own,
+    const floating** others,
+    Py_ssize_t n_others,
+    Py_ssize_t first,
+    Py_ssize_t last,
+    double* sums,
+) noexcept nogil:
+    """Add the products of rows first to last, block by block; sums are in double."""
+    cdef Py_ssize_t i, j, stop
+    cdef floating total_a, total_b, total_c, total_d
+    cdef const floating* a
+    cdef const floating* b
+
+    while first < last:
+        stop = min(first + BLOCK_ROWS, last)
+        for i in range(n_others):
+            a = own + first
+            b = others[i] + first
+            total_a = total_b = total_c = total_d = 0
+            for _ in range((stop - first) // 32):
+                for j in range(8):
+                    total_a += a[j] * b[j]
+                    total_b += a[j + 8] * b[j + 8]
+                    total_c += a[j + 16] * b[j + 16]
+                    total_d += a[j + 24] * b[j + 24]
+                a += 32
+                b += 32
+            for j in range((stop - first) % 32):
+                total_a += a[j] * b[j]
+            sums[i] += <double> (total_a + total_b) + <double> (total_c + total_d)
+        first = stop
+
+
+cdef simd_void _multiply(
+    const floating* x, const floating* y, double sign, Py_ssize_t n, double* out
+) noexcept nogil:
+    cdef Py_ssize_t j
+
+    for j in range(n):
+        out[j] = sign * (<double> x[j] * <double> y[j])
