@@ -111,11 +111,13 @@ class EagerSearch(BanditSearch):
     def _look(self):
         """Arms of the next part that the sample likes best.
 
-        A look is at the references that the stop test begins with.
+        A look is at the references that the stop test begins with; at half of them if
+        there are several parts, whose distances are not kept from look to look.
         """
         arms = self._parts[self._n_looks % len(self._parts)]
         self._n_looks += 1
-        means, _ = self._changes(self.clusters, 2 * self.trial.n, arms)
+        stop = self.trial.n if len(self._parts) > 1 else 2 * self.trial.n
+        means, _ = self._changes(self.clusters, stop, arms)
         n_best = min(N_CANDIDATES, max(self.sample.block // 4, 1))
         return arms.start + smallest(means, n_best)
 
