@@ -1,0 +1,18 @@
+"""Histogram gradient boosting, from raw values to trees.
+
+Data flows one way:
+
+1. ``_thresholds`` finds scikit-learn's bin thresholds, ``_binning`` assigns every value
+   to its bin: one byte a value, column by column.
+2. ``_layout`` decides how rows are read: features in groups whose histograms fit the
+   cache, features with one frequent bin as lists of their other bins only. ``_rows``
+   writes the rows in that form.
+3. ``_grower`` grows one tree, best leaf first: ``_histogram`` sums gradients and
+   hessians of a node by bin, ``_splits`` finds the best split in them.
+4. ``_sampling`` decides how many rows a tree of ``solver="mab"`` sees, ``_routing``
+   takes all rows through a finished tree.
+5. ``_booster`` adds trees until there are enough, ``_hist_gradient_boosting`` (one
+   level up) has the estimators.
+
+Losses, predictors and everything after fitting are scikit-learn's.
+"""
