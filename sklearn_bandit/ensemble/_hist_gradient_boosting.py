@@ -4,6 +4,8 @@ They are subclasses of scikit-learn's, which predict, validate parameters and ju
 to stop early. Fitting is our own: see ``sklearn_bandit.ensemble._boosting``.
 """
 
+from numbers import Integral, Real
+
 import numpy as np
 from sklearn import ensemble
 from sklearn.base import is_classifier
@@ -14,6 +16,8 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn_bandit._compat import (
     SCORERS,
     BaseLoss,
+    Interval,
+    StrOptions,
     _check_sample_weight,
     _fit_context,
     check_is_fitted,
@@ -29,12 +33,26 @@ from sklearn_bandit.tree._validation import unchanged_on_error
 from ._boosting._binning import READABLE
 from ._boosting._booster import Booster, add_predictions, bin_values
 from ._boosting._docs import document
+from ._boosting._routing import MAX_LEAVES
+from ._boosting._sampled_booster import SampledBooster
 from ._boosting._thresholds import fit_bin_mapper
 
 # With "auto", more samples than this are enough to spare some for early stopping.
 MIN_AUTO_STOPPING = 10_000
 
+# With "auto", trees are grown on samples from so many samples on.
+MIN_AUTO_SAMPLING = 500_000
+
 MAX_SEED = np.iinfo(np.uint32).max
+
+
+PARAMETER_CONSTRAINTS = {
+    "solver": [StrOptions({"auto", "exact", "mab"})],
+    "leaf_values": [StrOptions({"all", "sample", "lazy"})],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "delta": [Interval(Real, 0, 1, closed="left")],
+    "split_tol": [Interval(Real, 0, None, closed="left")],
+}
 
 
 class BanditBoosting(ProgressMixin):
@@ -235,21 +253,13 @@ class BanditBoosting(ProgressMixin):
             ).reshape((1, -1))
             raw = self._baseline(len(y))
 
-        booster = Booster(
+        booster = self._make_booster(
             columns,
             has_missing,
             y,
             sample_weight,
             raw,
-            loss=self._loss,
-            bin_mapper=self._bin_mapper,
-            learning_rate=self.learning_rate,
             n_threads=n_threads,
-            max_leaf_nodes=self.max_leaf_nodes,
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-            l2_regularization=self.l2_regularization,
-            max_features=self.max_features,
             **constraints,
         )
         stopping = EarlyStopping(self, booster, held_out, is_warm, n_threads)
@@ -263,6 +273,42 @@ class BanditBoosting(ProgressMixin):
                     should_stop = stopping.judge(trees)
                 if should_stop:
                     break
+
+    def _make_booster(self, *data, **options):
+        """Make what adds the trees."""
+        options |= {
+            "loss": self._loss,
+            "bin_mapper": self._bin_mapper,
+            "learning_rate": self.learning_rate,
+            "max_leaf_nodes": self.max_leaf_nodes,
+            "max_depth": self.max_depth,
+            "min_samples_leaf": self.min_samples_leaf,
+            "l2_regularization": self.l2_regularization,
+            "max_features": self.max_features,
+        }
+        can_route = (
+            self.max_leaf_nodes is not None and self.max_leaf_nodes <= MAX_LEAVES
+        )
+        if self.solver == "mab" and not can_route:
+            raise ValueError(
+                f"solver='mab' needs max_leaf_nodes of at most {MAX_LEAVES}, got "
+                f"{self.max_leaf_nodes}."
+            )
+        if self.solver == "exact" or (
+            self.solver == "auto"
+            and not (can_route and len(data[2]) >= MIN_AUTO_SAMPLING)
+        ):
+            return Booster(*data, **options)
+        return SampledBooster(
+            *data,
+            where=self.leaf_values,
+            batch_size=self.batch_size,
+            delta=self.delta,
+            split_tol=self.split_tol,
+            seed=int(self._random_seed),
+            first=self.n_iter_,
+            **options,
+        )
 
     def _baseline(self, n_samples):
         """Raw predictions before the first tree."""
@@ -347,10 +393,11 @@ class EarlyStopping:
     def _score(self):
         model, booster = self.model, self.booster
         if self.by_loss:
+            raw, y, sample_weight = booster.training_scores()
             return model._check_early_stopping_loss(
-                raw_predictions=booster.raw,
-                y_train=booster.y,
-                sample_weight_train=booster.sample_weight,
+                raw_predictions=raw,
+                y_train=y,
+                sample_weight_train=sample_weight,
                 raw_predictions_val=self.raw,
                 y_val=self.y,
                 sample_weight_val=self.sample_weight,
@@ -364,7 +411,9 @@ class EarlyStopping:
             None if self.columns is None else self.columns.T,
             self.y,
             self.sample_weight,
-            raw_predictions_small_train=booster.raw[rows] if self.by_raw else None,
+            raw_predictions_small_train=(
+                booster.raw[rows] if self.by_raw and booster.raw_is_current else None
+            ),
             raw_predictions_val=self.raw if self.by_raw else None,
         )
 
@@ -372,9 +421,9 @@ class EarlyStopping:
 DETAILS = """
 scikit-learn's {name}, with its parameters and methods; the fitted trees are
 scikit-learn's, so that prediction, partial dependence and other tools work on. The
-trees are the same where no two splits are equally good, and are found faster: rows are
-read as lists of bins, and values in the most frequent bin of a feature need not be read
-at all.
+exact solver grows the same trees where no two splits are equally good. With very many
+samples each tree is grown on a fresh sample of the rows, whose size a paired test
+adapts, and all rows pass through the finished tree.
 """
 
 
@@ -393,7 +442,69 @@ at all.
 class HistGradientBoostingClassifier(
     BanditBoosting, ensemble.HistGradientBoostingClassifier
 ):
-    pass
+    _parameter_constraints: dict = {
+        **ensemble.HistGradientBoostingClassifier._parameter_constraints,
+        **PARAMETER_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        loss="log_loss",
+        *,
+        learning_rate=0.1,
+        max_iter=100,
+        max_leaf_nodes=31,
+        max_depth=None,
+        min_samples_leaf=20,
+        l2_regularization=0.0,
+        max_features=1.0,
+        max_bins=255,
+        categorical_features="from_dtype",
+        monotonic_cst=None,
+        interaction_cst=None,
+        warm_start=False,
+        early_stopping="auto",
+        scoring="loss",
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        tol=1e-7,
+        verbose=0,
+        random_state=None,
+        class_weight=None,
+        solver="auto",
+        leaf_values="all",
+        batch_size=65_536,
+        delta=0.01,
+        split_tol=0.1,
+    ):
+        super().__init__(
+            loss=loss,
+            learning_rate=learning_rate,
+            max_iter=max_iter,
+            max_leaf_nodes=max_leaf_nodes,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            l2_regularization=l2_regularization,
+            max_features=max_features,
+            max_bins=max_bins,
+            categorical_features=categorical_features,
+            monotonic_cst=monotonic_cst,
+            interaction_cst=interaction_cst,
+            warm_start=warm_start,
+            early_stopping=early_stopping,
+            scoring=scoring,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            tol=tol,
+            verbose=verbose,
+            random_state=random_state,
+            class_weight=class_weight,
+        )
+        self.solver = solver
+        self.leaf_values = leaf_values
+        self.batch_size = batch_size
+        self.delta = delta
+        self.split_tol = split_tol
 
 
 @document(
@@ -411,4 +522,66 @@ class HistGradientBoostingClassifier(
 class HistGradientBoostingRegressor(
     BanditBoosting, ensemble.HistGradientBoostingRegressor
 ):
-    pass
+    _parameter_constraints: dict = {
+        **ensemble.HistGradientBoostingRegressor._parameter_constraints,
+        **PARAMETER_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        loss="squared_error",
+        *,
+        quantile=None,
+        learning_rate=0.1,
+        max_iter=100,
+        max_leaf_nodes=31,
+        max_depth=None,
+        min_samples_leaf=20,
+        l2_regularization=0.0,
+        max_features=1.0,
+        max_bins=255,
+        categorical_features="from_dtype",
+        monotonic_cst=None,
+        interaction_cst=None,
+        warm_start=False,
+        early_stopping="auto",
+        scoring="loss",
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        tol=1e-7,
+        verbose=0,
+        random_state=None,
+        solver="auto",
+        leaf_values="all",
+        batch_size=65_536,
+        delta=0.01,
+        split_tol=0.1,
+    ):
+        super().__init__(
+            loss=loss,
+            quantile=quantile,
+            learning_rate=learning_rate,
+            max_iter=max_iter,
+            max_leaf_nodes=max_leaf_nodes,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            l2_regularization=l2_regularization,
+            max_features=max_features,
+            max_bins=max_bins,
+            categorical_features=categorical_features,
+            monotonic_cst=monotonic_cst,
+            interaction_cst=interaction_cst,
+            warm_start=warm_start,
+            early_stopping=early_stopping,
+            scoring=scoring,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            tol=tol,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.solver = solver
+        self.leaf_values = leaf_values
+        self.batch_size = batch_size
+        self.delta = delta
+        self.split_tol = split_tol

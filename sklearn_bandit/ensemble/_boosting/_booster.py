@@ -101,19 +101,51 @@ class Booster:
             bin_mapper.is_categorical_,
             self.missing_bin,
         )
-        self.gradient, self.hessian = loss.init_gradient_and_hessian(
+        self.grower_options = grower_options
+        self.growers = {}
+        self.n_insertions = 0
+
+    def make_grower(self, columns):
+        """Make a grower of trees on some rows.
+
+        Parameters
+        ----------
+        columns : ndarray of uint8 of shape (n_features, n_rows)
+            The rows.
+
+        Returns
+        -------
+        rows : Rows
+            The rows as lists of cells.
+        grower : TreeGrower
+            The grower.
+        gradient, hessian : ndarray of float32
+            Room for the gradients and hessians of the rows, one column a tree.
+        """
+        rows = Rows(self.layout, columns, self.n_threads)
+        builder = HistogramBuilder(
+            self.layout, rows, self.loss.constant_hessian, self.n_threads
+        )
+        grower = TreeGrower(
+            self.layout,
+            builder,
+            columns,
+            n_threads=self.n_threads,
+            **self.grower_options,
+        )
+        gradient, hessian = self.loss.init_gradient_and_hessian(
             n_samples=columns.shape[1], dtype=np.float32, order="F"
         )
-        rows = Rows(self.layout, columns, n_threads)
-        builder = HistogramBuilder(self.layout, rows, loss.constant_hessian, n_threads)
-        self.grower = TreeGrower(
-            self.layout, builder, columns, n_threads=n_threads, **grower_options
-        )
+        return rows, grower, gradient, hessian
 
     @property
-    def n_insertions(self):
-        """Insertions into histograms so far."""
-        return self.grower.n_insertions
+    def raw_is_current(self):
+        """Whether `raw` has the predictions of all trees."""
+        return True
+
+    def training_scores(self):
+        """Return raw predictions, targets and weights to judge the training loss by."""
+        return self.raw, self.y, self.sample_weight
 
     def iterate(self, rng):
         """Add the tree or trees of one iteration.
@@ -128,40 +160,55 @@ class Booster:
         list of tuple of (TreePredictor, dict)
             For each tree its predictor and its table.
         """
+        if None not in self.growers:
+            self.growers[None] = self.make_grower(self.columns)
+        _, grower, gradient, hessian = self.growers[None]
         compute_gradients(
             self.loss,
             self.y,
             self.raw,
             self.sample_weight,
-            self.gradient,
-            self.hessian,
+            gradient,
+            hessian,
             self.n_threads,
         )
-        gradient, hessian = as_columns(self.gradient), as_columns(self.hessian)
+        gradient, hessian = as_columns(gradient), as_columns(hessian)
         trees = []
         for k in range(self.raw.shape[1]):
-            self.grower.grow(gradient[:, k], hessian[:, k], rng)
-            values = self._leaf_values(k)
-            self.grower.add_to(self.raw[:, k], values)
-            table = self.grower.table()
+            self.n_insertions += grower.grow(gradient[:, k], hessian[:, k], rng)
+            values = self.learning_rate * leaf_values(
+                grower, self.loss, self.y, self.raw[:, k], self.sample_weight
+            )
+            grower.add_to(self.raw[:, k], values)
+            table = grower.table()
             trees.append((self.maker.make(table, values), table))
         return trees
 
-    def _leaf_values(self, k):
-        """What the leaves of the last tree add to the raw predictions."""
-        _, starts, stops, values = self.grower.leaves()
-        if not self.loss.differentiable:
-            # The Newton step means nothing: the best constant in each leaf does.
-            rows = self.grower.sample_indices
-            for leaf, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-                values[leaf] = best_constant(
-                    self.loss,
-                    self.y,
-                    self.raw[:, k],
-                    self.sample_weight,
-                    rows[start:stop],
-                )
-        return values * self.learning_rate
+
+def leaf_values(grower, loss, y, raw, sample_weight):
+    """Values of the leaves of a tree, before the learning rate.
+
+    Parameters
+    ----------
+    grower : TreeGrower
+        Has grown the tree.
+    loss : BaseLoss
+        The loss.
+    y, raw, sample_weight : ndarray
+        Targets, raw predictions, and weights or None, of the grower's rows.
+
+    Returns
+    -------
+    ndarray of shape (n_leaves,)
+        The values, in the order of the grower's leaves.
+    """
+    _, starts, stops, values = grower.leaves()
+    if not loss.differentiable:
+        # The Newton step means nothing: the best constant in each leaf does.
+        rows = grower.sample_indices
+        for leaf, (start, stop) in enumerate(zip(starts, stops, strict=True)):
+            values[leaf] = best_constant(loss, y, raw, sample_weight, rows[start:stop])
+    return values
 
 
 def compute_gradients(loss, y, raw, sample_weight, gradient, hessian, n_threads):

@@ -88,6 +88,31 @@ default=None
     "class_weight": """
         dict, "balanced" or None, default=None
         Weights of the classes; "balanced" gives every class the same total weight.""",
+    "solver": """
+        {"auto", "exact", "mab"}, default="auto"
+        How trees are grown: "exact" on all rows, "mab" on a fresh sample for each tree,
+        "auto" on samples from 500,000 rows on. Samples want at most 256 leaves a tree.
+        Where the sample would be more than half of the rows, all are taken.""",
+    "leaf_values": """
+        {"all", "sample", "lazy"}, default="all"
+        Where the values of leaves come from when trees are grown on samples: from all
+        rows, best if there are many iterations; from the sample, which is faster, best
+        if there are few; "lazy" is "sample" without a pass over all rows: raw
+        predictions are computed for the rows that a sample draws. It pays while the
+        size of the sample times half the number of trees is below the number of
+        rows.""",
+    "batch_size": """
+        int, default=65536
+        Rows of the first sample. Too small ones make bad first trees, too large ones
+        cost time; the size is doubled as needed.""",
+    "delta": """
+        float, default=0.01
+        Error probability of the paired test of a split against its closest rival.
+        Smaller lets samples grow earlier; 0 takes all rows from the second tree on.""",
+    "split_tol": """
+        float, default=0.1
+        Share of a tree's gain that it may lose against one with better splits before
+        the sample is doubled. Smaller is closer to exact, and slower.""",
 }
 
 ATTRIBUTES = {

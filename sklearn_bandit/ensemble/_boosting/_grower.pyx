@@ -20,6 +20,8 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
+from sklearn_bandit.bandit._radii cimport effective_size, paired_radius, split_delta
+
 from ._histogram cimport HistogramBuilder
 from ._splits cimport (
     NodeSums,
@@ -34,6 +36,8 @@ cdef enum:
     MIN_PARALLEL = 32768
     # Fewer cells than this are searched by one thread.
     MIN_PARALLEL_CELLS = 8192
+    # Rows of a node from which the variance of a paired difference is estimated.
+    TESTED_ROWS = 1024
     # Sums over rows are made of sums over blocks of this size.
     SUM_BLOCK = 16384
 
@@ -45,6 +49,7 @@ EPSILON = 1e-15
 cdef struct Node:
     NodeSums sums
     Split split                 # best split; its gain is below 0 if there is none
+    Split rival                 # best split on another feature
     Py_ssize_t start            # first and last + 1 of its rows in the permutation
     Py_ssize_t stop
     int32_t depth
@@ -86,7 +91,7 @@ cdef class TreeGrower:
     cdef readonly Py_ssize_t n_features
     cdef readonly Py_ssize_t n_nodes
     cdef readonly Py_ssize_t n_leaves
-    cdef readonly int64_t n_insertions      # of all trees so far
+    cdef int64_t n_insertions
     cdef Node* nodes
     cdef Py_ssize_t n_node_room
     cdef Py_ssize_t max_leaf_nodes          # 0: no limit
@@ -177,6 +182,11 @@ cdef class TreeGrower:
             Hessians; not read if constant.
         rng : numpy.random.Generator
             Draws features, if not all of them are tried.
+
+        Returns
+        -------
+        int
+            Insertions into histograms.
         """
         cdef Py_ssize_t node
 
@@ -184,6 +194,7 @@ cdef class TreeGrower:
         self.hessians = hessians
         self.n_nodes = 0
         self.n_leaves = 1
+        self.n_insertions = 0
         self.allowed = {}
         heap = []
         self._start()
@@ -202,6 +213,7 @@ cdef class TreeGrower:
             self._release(node)
         self.gradients = None
         self.hessians = None
+        return self.n_insertions
 
     cdef Py_ssize_t _add_node(self) except -1:
         """Make room for one more node and return its number."""
@@ -219,6 +231,7 @@ cdef class TreeGrower:
         self.nodes[self.n_nodes - 1].right = -1
         self.nodes[self.n_nodes - 1].slot = -1
         self.nodes[self.n_nodes - 1].split.gain = -1.0
+        self.nodes[self.n_nodes - 1].rival.gain = -1.0
         return self.n_nodes - 1
 
     def _start(self):
@@ -604,14 +617,21 @@ cdef class TreeGrower:
             )
 
     cdef void _take_best(self, Py_ssize_t node, int side) noexcept nogil:
-        """The best split over all features; the first of equal ones."""
-        cdef Py_ssize_t feature
-        cdef Split* best = &self.nodes[node].split
+        """The best split over all features, the first of equal ones, and its rival."""
+        cdef Py_ssize_t feature, first = -1, second = -1
+        cdef double gain, first_gain = -1.0, second_gain = -1.0
 
-        best.gain = -1.0
         for feature in range(self.n_features):
-            if self.found[2 * feature + side].gain > best.gain:
-                best[0] = self.found[2 * feature + side]
+            gain = self.found[2 * feature + side].gain
+            if gain > first_gain:
+                second, second_gain = first, first_gain
+                first, first_gain = feature, gain
+            elif gain > second_gain:
+                second, second_gain = feature, gain
+        if first >= 0:
+            self.nodes[node].split = self.found[2 * first + side]
+        if second >= 0:
+            self.nodes[node].rival = self.found[2 * second + side]
 
     # -- what others want to know of the tree that was grown last ---------------------
 
@@ -634,6 +654,102 @@ cdef class TreeGrower:
             np.array([self.nodes[node].start for node in found], dtype=np.intp),
             np.array([self.nodes[node].stop for node in found], dtype=np.intp),
             np.array([self.nodes[node].sums.value for node in found]),
+        )
+
+    def regret(
+        self, const float[::1] gradients, const float[::1] hessians, double delta,
+        double n_total,
+    ):
+        """Bound what the tree loses by having been grown on a sample.
+
+        Under a split whose sides have the values v, a row has the loss
+        ``g v + h v^2 / 2``. The difference between the losses under the best split of
+        another feature and under the split that was made has a known mean over the
+        node, and a variance that is estimated from some of its rows. If the rival is
+        better on all data than on the sample, then with probability `delta` by no more
+        than the radius of the paired test less that mean.
+
+        Parameters
+        ----------
+        gradients, hessians : ndarray of float32
+            What the tree was grown on.
+        delta : float
+            Error probability of a split, shared by the features.
+        n_total : int
+            Number of rows that the sample was drawn from.
+
+        Returns
+        -------
+        regret : float
+            What better splits could gain, summed over the nodes.
+        gain : float
+            What the splits that were made gain.
+        """
+        cdef Py_ssize_t node
+        cdef double regret = 0.0, gain = 0.0
+        cdef double share = split_delta(delta, self.n_features, 1, 1)
+
+        for node in range(self.n_nodes):
+            if self.nodes[node].left >= 0:
+                gain += self.nodes[node].split.gain / 2.0
+                if self.nodes[node].rival.gain > 0.0:
+                    regret += self._node_regret(
+                        node, gradients, hessians, share, n_total / self.n_samples
+                    )
+        return regret, gain
+
+    cdef double _node_regret(
+        self, Py_ssize_t node, const float[::1] gradients, const float[::1] hessians,
+        double delta, double rows_per_sampled
+    ) noexcept nogil:
+        """What the rival of a node's split could gain over it."""
+        cdef Node* this = &self.nodes[node]
+        cdef uint8_t[256] made_left, rival_left
+        cdef const uint8_t* made_bins = &self.columns[this.split.feature, 0]
+        cdef const uint8_t* rival_bins = &self.columns[this.rival.feature, 0]
+        cdef Py_ssize_t step = max(1, (this.stop - this.start) // TESTED_ROWS), i, row
+        cdef double made, rival, g, h, difference, n = 0.0
+        cdef double sum_1 = 0.0, sum_2 = 0.0, sum_4 = 0.0, mean, radius
+
+        _fill_sides(&this.split, self.missing_bin, made_left)
+        _fill_sides(&this.rival, self.missing_bin, rival_left)
+        i = this.start
+        while i < this.stop:
+            row = self.rows[i]
+            g = gradients[row]
+            h = 1.0 if self.rules.width == 2 else hessians[row]
+            made = this.split.value_right
+            if made_left[made_bins[row]]:
+                made = this.split.value_left
+            rival = this.rival.value_right
+            if rival_left[rival_bins[row]]:
+                rival = this.rival.value_left
+            difference = (
+                g * rival + h * rival * rival / 2.0 - g * made - h * made * made / 2.0
+            )
+            sum_1 += difference
+            sum_2 += difference * difference
+            sum_4 += difference * difference * difference * difference
+            n += 1.0
+            i += step
+        mean = (this.split.gain - this.rival.gain) / 2.0 / this.sums.n
+        radius = paired_radius(
+            sum_2 / n - (sum_1 / n) * (sum_1 / n), this.sums.n,
+            effective_size(sum_2, sum_4) * step, delta,
+            this.sums.n * rows_per_sampled,
+        )
+        # Never more than all there is to gain: variances of a few rows say nothing.
+        return min(max(radius - mean, 0.0) * this.sums.n, this.split.gain / 2.0)
+
+    def leaf_bounds(self):
+        """Return the bounds of the leaves' values, in the order of `leaves`."""
+        cdef Py_ssize_t node
+        return np.array(
+            [
+                (self.nodes[node].sums.lower, self.nodes[node].sums.upper)
+                for node in range(self.n_nodes)
+                if self.nodes[node].left < 0
+            ]
         )
 
     @property

@@ -2,9 +2,9 @@
 
 In blocks that stay in the first-level cache every row has the number of its leaf, one
 byte. The splits are applied in the order of the tree, each to the whole block: rows
-that are in the leaf that was split and go right get the number of the new leaf. That is one
-pass over a column of bytes for each split, without branches, 16 to 64 rows at a time,
-and much faster than to follow every row from node to node.
+that are in the leaf that was split and go right get the number of the new leaf. That is
+one pass over a column of bytes for each split, without branches, 16 to 64 rows at a
+time, and much faster than to follow every row from node to node.
 """
 
 import numpy as np
@@ -17,6 +17,8 @@ from sklearn_bandit._simd cimport simd_void
 
 cdef enum:
     BLOCK_ROWS = 4096
+    # Blocks whose sums are added up before those of other tasks.
+    TASK_BLOCKS = 16
 
 MAX_LEAVES = 256
 
@@ -152,6 +154,86 @@ cdef class Router:
             self._add_block(
                 columns, task * BLOCK_ROWS, min((task + 1) * BLOCK_ROWS, n), values, raw
             )
+
+    def sum_leaves(
+        self,
+        const uint8_t[:, :] columns,
+        const float[::1] gradients,
+        const float[::1] hessians,
+        uint8_t[::1] leaves,
+    ):
+        """Find the leaf of each row, and sums over the leaves.
+
+        Parameters
+        ----------
+        columns : ndarray of uint8 of shape (n_features, n_samples)
+            Bins of the rows.
+        gradients, hessians : ndarray of float32 of shape (n_samples,)
+            What to sum; a single hessian is that of all rows.
+        leaves : ndarray of uint8 of shape (n_samples,)
+            Output: number of the leaf of each row.
+
+        Returns
+        -------
+        sums : ndarray of shape (n_leaves, 3)
+            Sums of gradients and hessians, and number of rows.
+        """
+        cdef Py_ssize_t n = columns.shape[1], size = BLOCK_ROWS * TASK_BLOCKS, task
+        cdef Py_ssize_t n_tasks = (n + size - 1) // size
+        cdef double[:, :, ::1] sums = np.zeros((n_tasks, self.n_splits + 1, 3))
+
+        for task in prange(
+            n_tasks, nogil=True, num_threads=min(self.n_threads, n_tasks)
+        ):
+            self._sum_task(
+                columns, gradients, hessians, task * size, min((task + 1) * size, n),
+                leaves, sums[task],
+            )
+        return np.asarray(sums).sum(axis=0)
+
+    cdef void _sum_task(
+        self,
+        const uint8_t[:, :] columns,
+        const float[::1] gradients,
+        const float[::1] hessians,
+        Py_ssize_t start,
+        Py_ssize_t end,
+        uint8_t[::1] leaves,
+        double[:, ::1] sums,
+    ) noexcept nogil:
+        cdef Py_ssize_t i, n
+        cdef bint constant = hessians.shape[0] == 1
+        cdef double* cell
+
+        while start < end:
+            n = min(BLOCK_ROWS, end - start)
+            self._route_block(columns, start, n, &leaves[start])
+            for i in range(start, start + n):
+                cell = &sums[leaves[i], 0]
+                cell[0] += gradients[i]
+                cell[1] += hessians[0] if constant else hessians[i]
+                cell[2] += 1.0
+            start += n
+
+    def add_leaves(
+        self, const uint8_t[::1] leaves, const double[::1] values, double[::1] raw
+    ):
+        """Add the value of its leaf to each row, where leaves are known.
+
+        Parameters
+        ----------
+        leaves : ndarray of uint8 of shape (n_samples,)
+            Number of the leaf of each row.
+        values : ndarray of shape (n_leaves,)
+            Values of the leaves, by number.
+        raw : ndarray of shape (n_samples,)
+            What to add to.
+        """
+        cdef Py_ssize_t i
+        cdef int n_threads = self.n_threads if raw.shape[0] > BLOCK_ROWS else 1
+
+        for i in prange(raw.shape[0], nogil=True, num_threads=n_threads):
+            raw[i] += values[leaves[i]]
 
     cdef void _add_block(
         self, const uint8_t[:, :] columns, Py_ssize_t start, Py_ssize_t end,

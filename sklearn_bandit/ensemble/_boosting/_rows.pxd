@@ -17,3 +17,5 @@ cdef class Rows:
     cdef readonly Py_ssize_t n_groups
     cdef GroupRows* groups
     cdef list arrays            # keeps what the groups point to alive
+    cdef object layout
+    cdef int n_threads

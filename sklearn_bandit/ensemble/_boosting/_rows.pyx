@@ -35,19 +35,33 @@ cdef class Rows:
     """
 
     def __cinit__(self, layout, const uint8_t[:, :] columns, int n_threads):
-        cdef Py_ssize_t g
-
         self.n_samples = columns.shape[1]
         self.n_groups = len(layout.groups)
         self.groups = <GroupRows*> calloc(max(self.n_groups, 1), sizeof(GroupRows))
         if self.groups == NULL:
             raise MemoryError()
-        self.arrays = []
-        for g in range(self.n_groups):
-            self._write_group(g, layout, columns, n_threads)
+        self.arrays = [None] * self.n_groups
+        self.layout = layout
+        self.n_threads = n_threads
+        self.write(columns)
 
     def __dealloc__(self):
         free(self.groups)
+
+    def write(self, const uint8_t[:, :] columns):
+        """Write other rows, as many as there are, in place of those written before.
+
+        Parameters
+        ----------
+        columns : ndarray of uint8 of shape (n_features, n_samples)
+            Their bins.
+        """
+        cdef Py_ssize_t g
+
+        if columns.shape[1] != self.n_samples:
+            raise ValueError(f"Expected {self.n_samples} rows.")
+        for g in range(self.n_groups):
+            self._write_group(g, self.layout, columns, self.n_threads)
 
     def _write_group(
         self, Py_ssize_t g, layout, const uint8_t[:, :] columns, int n_threads
@@ -68,7 +82,9 @@ cdef class Rows:
         self.groups[g].first_cell = group.first_cell
         self.groups[g].n_cells = group.n_cells
         if not group.is_sparse:
-            cells = np.empty(max(n * width, 1), dtype=np.uint16)
+            if self.arrays[g] is None:
+                self.arrays[g] = np.empty(max(n * width, 1), dtype=np.uint16)
+            cells = self.arrays[g]
             for task in prange(n_tasks, nogil=True, num_threads=n_threads):
                 _write_dense(
                     bins, features, first, missing_cell, missing_bin, task * BLOCK_ROWS,
@@ -76,7 +92,6 @@ cdef class Rows:
                 )
             self.groups[g].width = width
             self.groups[g].starts = NULL
-            self.arrays.append(cells.base)
         else:
             starts = np.zeros(n + 1, dtype=np.int64)
             for task in prange(n_tasks, nogil=True, num_threads=n_threads):
@@ -93,7 +108,7 @@ cdef class Rows:
                 )
             self.groups[g].width = starts[n] // max(n, 1) + 1
             self.groups[g].starts = &starts[0]
-            self.arrays.append((cells.base, starts.base))
+            self.arrays[g] = (cells.base, starts.base)
         self.groups[g].cells = &cells[0]
 
 
