@@ -50,7 +50,6 @@ PARAMETER_CONSTRAINTS = {
     "solver": [StrOptions({"auto", "exact", "mab"})],
     "leaf_values": [StrOptions({"all", "sample", "lazy"})],
     "batch_size": [Interval(Integral, 1, None, closed="left")],
-    "delta": [Interval(Real, 0, 1, closed="left")],
     "split_tol": [Interval(Real, 0, None, closed="left")],
 }
 
@@ -303,7 +302,6 @@ class BanditBoosting(ProgressMixin):
             *data,
             where=self.leaf_values,
             batch_size=self.batch_size,
-            delta=self.delta,
             split_tol=self.split_tol,
             seed=int(self._random_seed),
             first=self.n_iter_,
@@ -474,7 +472,6 @@ class HistGradientBoostingClassifier(
         solver="auto",
         leaf_values="all",
         batch_size=65_536,
-        delta=0.01,
         split_tol=0.1,
     ):
         super().__init__(
@@ -503,7 +500,6 @@ class HistGradientBoostingClassifier(
         self.solver = solver
         self.leaf_values = leaf_values
         self.batch_size = batch_size
-        self.delta = delta
         self.split_tol = split_tol
 
 
@@ -554,7 +550,6 @@ class HistGradientBoostingRegressor(
         solver="auto",
         leaf_values="all",
         batch_size=65_536,
-        delta=0.01,
         split_tol=0.1,
     ):
         super().__init__(
@@ -583,5 +578,4 @@ class HistGradientBoostingRegressor(
         self.solver = solver
         self.leaf_values = leaf_values
         self.batch_size = batch_size
-        self.delta = delta
         self.split_tol = split_tol

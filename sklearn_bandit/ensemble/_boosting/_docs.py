@@ -105,14 +105,11 @@ default=None
         int, default=65536
         Rows of the first sample. Too small ones make bad first trees, too large ones
         cost time; the size is doubled as needed.""",
-    "delta": """
-        float, default=0.01
-        Error probability of the paired test of a split against its closest rival.
-        Smaller lets samples grow earlier; 0 takes all rows from the second tree on.""",
     "split_tol": """
         float, default=0.1
-        Share of a tree's gain that it may lose against one with better splits before
-        the sample is doubled. Smaller is closer to exact, and slower.""",
+        Share of its gain that a tree may be expected to lose because its splits were
+        chosen on a sample; beyond it the sample is doubled. Smaller is closer to exact,
+        and slower; 0 takes all rows after a few trees.""",
 }
 
 ATTRIBUTES = {

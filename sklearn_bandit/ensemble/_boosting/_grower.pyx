@@ -15,12 +15,16 @@ from heapq import heappop, heappush
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, erfc, exp, pi, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
-from sklearn_bandit.bandit._radii cimport effective_size, paired_radius, split_delta
+from sklearn_bandit.bandit._radii cimport (
+    MIN_EFFECTIVE,
+    effective_size,
+    finite_population,
+)
 
 from ._histogram cimport HistogramBuilder
 from ._splits cimport (
@@ -657,59 +661,55 @@ cdef class TreeGrower:
         )
 
     def regret(
-        self, const float[::1] gradients, const float[::1] hessians, double delta,
-        double n_total,
+        self, const float[::1] gradients, const float[::1] hessians, double n_total
     ):
-        """Bound what the tree loses by having been grown on a sample.
+        """Estimate what the tree loses by having been grown on a sample.
 
         Under a split whose sides have the values v, a row has the loss
-        ``g v + h v^2 / 2``. The difference between the losses under the best split of
-        another feature and under the split that was made has a known mean over the
-        node, and a variance that is estimated from some of its rows. If the rival is
-        better on all data than on the sample, then with probability `delta` by no more
-        than the radius of the paired test less that mean.
+        ``g v + h v^2 / 2``. The paired difference between its losses under the best
+        split of another feature and under the split that was made has a known mean over
+        the node, and a standard error that is estimated from some of its rows. The
+        regret of a node is the expectation of what the rival may be better by on all
+        rows. Expectations, unlike confidence bounds, can be added up over the nodes.
 
         Parameters
         ----------
         gradients, hessians : ndarray of float32
             What the tree was grown on.
-        delta : float
-            Error probability of a split, shared by the features.
         n_total : int
             Number of rows that the sample was drawn from.
 
         Returns
         -------
         regret : float
-            What better splits could gain, summed over the nodes.
+            What better splits would gain, summed over the nodes.
         gain : float
             What the splits that were made gain.
         """
         cdef Py_ssize_t node
         cdef double regret = 0.0, gain = 0.0
-        cdef double share = split_delta(delta, self.n_features, 1, 1)
 
         for node in range(self.n_nodes):
             if self.nodes[node].left >= 0:
                 gain += self.nodes[node].split.gain / 2.0
                 if self.nodes[node].rival.gain > 0.0:
                     regret += self._node_regret(
-                        node, gradients, hessians, share, n_total / self.n_samples
+                        node, gradients, hessians, n_total / self.n_samples
                     )
         return regret, gain
 
     cdef double _node_regret(
         self, Py_ssize_t node, const float[::1] gradients, const float[::1] hessians,
-        double delta, double rows_per_sampled
+        double rows_per_sampled
     ) noexcept nogil:
-        """What the rival of a node's split could gain over it."""
+        """What the rival of a node's split is expected to gain over it."""
         cdef Node* this = &self.nodes[node]
         cdef uint8_t[256] made_left, rival_left
         cdef const uint8_t* made_bins = &self.columns[this.split.feature, 0]
         cdef const uint8_t* rival_bins = &self.columns[this.rival.feature, 0]
         cdef Py_ssize_t step = max(1, (this.stop - this.start) // TESTED_ROWS), i, row
-        cdef double made, rival, g, h, difference, n = 0.0
-        cdef double sum_1 = 0.0, sum_2 = 0.0, sum_4 = 0.0, mean, radius
+        cdef double made, rival, g, h, difference, n = 0.0, n_rows = this.sums.n
+        cdef double sum_1 = 0.0, sum_2 = 0.0, sum_4 = 0.0, mean, error, ratio
 
         _fill_sides(&this.split, self.missing_bin, made_left)
         _fill_sides(&this.rival, self.missing_bin, rival_left)
@@ -732,14 +732,19 @@ cdef class TreeGrower:
             sum_4 += difference * difference * difference * difference
             n += 1.0
             i += step
-        mean = (this.split.gain - this.rival.gain) / 2.0 / this.sums.n
-        radius = paired_radius(
-            sum_2 / n - (sum_1 / n) * (sum_1 / n), this.sums.n,
-            effective_size(sum_2, sum_4) * step, delta,
-            this.sums.n * rows_per_sampled,
+        if sum_2 == 0.0:  # the same split in other words
+            return 0.0
+        if effective_size(sum_2, sum_4) * step < MIN_EFFECTIVE:
+            return this.split.gain / 2.0  # nothing is known of the variance
+        mean = (this.split.gain - this.rival.gain) / 2.0 / n_rows
+        error = finite_population(n_rows, n_rows * rows_per_sampled) * sqrt(
+            max(sum_2 / n - (sum_1 / n) * (sum_1 / n), 1e-300) / n_rows
         )
-        # Never more than all there is to gain: variances of a few rows say nothing.
-        return min(max(radius - mean, 0.0) * this.sums.n, this.split.gain / 2.0)
+        ratio = mean / error
+        return n_rows * (
+            error * exp(-ratio * ratio / 2.0) / sqrt(2.0 * pi)
+            - mean * erfc(ratio / sqrt(2.0)) / 2.0
+        )
 
     def leaf_bounds(self):
         """Return the bounds of the leaves' values, in the order of `leaves`."""

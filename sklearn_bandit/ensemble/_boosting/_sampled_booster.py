@@ -3,15 +3,15 @@
 Which split is best in a node is a best-arm problem, with the features as arms and the
 rows as references. Searching it node by node would give up what makes exact histograms
 cheap, the subtraction of siblings. So one sample serves a whole tree, and the bandit
-decides its size: the paired test tells what the splits that were made may lose against
-their closest rivals, summed over the tree. If that is more than a tolerated share of
-what the tree gains, the next trees see twice as many rows. Gains shrink from tree to
+decides its size: from paired differences with their closest rivals one can tell what
+the splits that were made are expected to lose, summed over the tree. If that is more
+than a tolerated share of what the tree gains, the next trees see twice as many rows. Gains shrink from tree to
 tree, and the sample grows with them, at last to all rows.
 
 All rows pass through the finished tree once (see ``_routing``), or not at all if raw
 predictions are computed lazily, for the rows that a sample draws (on-the-fly targets,
-M. Tiwari, "Accelerating Machine Learning Algorithms with Adaptive Sampling", PhD thesis,
-Stanford University, 2023, section 3.7).
+M. Tiwari, "Accelerating Machine Learning Algorithms with Adaptive Sampling", PhD
+thesis, Stanford University, 2023, section 3.7).
 """
 
 import numpy as np
@@ -39,10 +39,8 @@ class SampledBooster(Booster):
         of all rows.
     batch_size : int
         Rows of the first sample.
-    delta : float
-        Error probability of the test of a split.
     split_tol : float
-        Share of its gain that a tree may lose against one with better splits.
+        Share of its gain that a tree may be expected to lose for want of rows.
     l2_regularization : float
         Added to the hessians of a leaf.
     seed : int
@@ -56,7 +54,6 @@ class SampledBooster(Booster):
         *args,
         where,
         batch_size,
-        delta,
         split_tol,
         l2_regularization,
         seed,
@@ -65,7 +62,6 @@ class SampledBooster(Booster):
     ):
         super().__init__(*args, l2_regularization=l2_regularization, **kwargs)
         self.where = where
-        self.delta = delta
         self.split_tol = split_tol
         self.l2 = l2_regularization + 1e-15
         self.seeds = np.random.SeedSequence(seed)
@@ -76,6 +72,7 @@ class SampledBooster(Booster):
         self.matrix = np.ascontiguousarray(self.columns.T)
         self.passed = []  # routers and values of trees that "lazy" has not applied
         self.last = None
+        self.regret = self.gain = 0.0
 
     def _allowed(self, size):
         """Size of a sample; one of more than half of the rows is not worth drawing."""
@@ -104,13 +101,14 @@ class SampledBooster(Booster):
         )
         gradient, hessian = as_columns(gradient), as_columns(hessian)
         all_gradients = self._all_gradients() if self.where == "all" else None
-        trees, regret, gain = [], 0.0, 0.0
+        # Recent trees count as well: a single one says little.
+        self.regret, self.gain = self.regret / 2.0, self.gain / 2.0
+        trees = []
         for k in range(self.raw.shape[1]):
             self.n_insertions += grower.grow(gradient[:, k], hessian[:, k], rng)
-            lost, won = grower.regret(
-                gradient[:, k], hessian[:, k], self.delta, self.n_samples
-            )
-            regret, gain = regret + lost, gain + won
+            regret, gain = grower.regret(gradient[:, k], hessian[:, k], self.n_samples)
+            self.regret += regret
+            self.gain += gain
             table = grower.table()
             router = Router(table, self.missing_bin, self.n_threads)
             # From the grower's order of leaves to the router's.
@@ -134,8 +132,9 @@ class SampledBooster(Booster):
             for router, values, k in self.passed[-self.raw.shape[1] :]:
                 router.add_to(self.drawn, values, raw[:, k])
             self.last = raw, y, sample_weight
-        if regret > self.split_tol * gain:
+        if self.regret > self.split_tol * self.gain:
             self.size = self._allowed(2 * self.size)
+            self.regret = self.gain = 0.0
         return trees
 
     def _draw(self):
