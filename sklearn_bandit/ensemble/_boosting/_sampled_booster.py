@@ -5,8 +5,8 @@ rows as references. Searching it node by node would give up what makes exact his
 cheap, the subtraction of siblings. So one sample serves a whole tree, and the bandit
 decides its size: from paired differences with their closest rivals one can tell what
 the splits that were made are expected to lose, summed over the tree. If that is more
-than a tolerated share of what the tree gains, the next trees see twice as many rows. Gains shrink from tree to
-tree, and the sample grows with them, at last to all rows.
+than a tolerated share of what the tree gains, the next trees see twice as many rows.
+Gains shrink from tree to tree, and the sample grows with them, at last to all rows.
 
 All rows pass through the finished tree once (see ``_routing``), or not at all if raw
 predictions are computed lazily, for the rows that a sample draws (on-the-fly targets,
