@@ -48,8 +48,8 @@ for name, parameters in arms.items():
         cost[name].append(model.n_insertions_)
         loss[name].append(log_loss(y_test, model.predict_proba(X_test)))
     print(
-        f"{name:22} {n_trees[-1]} trees: {cost[name][-1] / 1e6:4.0f} million insertions,"
-        f" test loss {loss[name][-1]:.4f}"
+        f"{name:22} {n_trees[-1]} trees: {cost[name][-1] / 1e6:4.0f} million "
+        f"insertions, test loss {loss[name][-1]:.4f}"
     )
 
 # %%

@@ -272,6 +272,7 @@ class BanditBoosting(ProgressMixin):
                     should_stop = stopping.judge(trees)
                 if should_stop:
                     break
+        self._sampling_state = booster.state
 
     def _make_booster(self, *data, **options):
         """Make what adds the trees."""
@@ -304,7 +305,7 @@ class BanditBoosting(ProgressMixin):
             batch_size=self.batch_size,
             split_tol=self.split_tol,
             seed=int(self._random_seed),
-            first=self.n_iter_,
+            state=self._sampling_state if self.n_iter_ else None,
             **options,
         )
 
@@ -470,9 +471,9 @@ class HistGradientBoostingClassifier(
         random_state=None,
         class_weight=None,
         solver="auto",
-        leaf_values="all",
+        leaf_values="sample",
         batch_size=65_536,
-        split_tol=0.1,
+        split_tol=0.2,
     ):
         super().__init__(
             loss=loss,
@@ -548,9 +549,9 @@ class HistGradientBoostingRegressor(
         verbose=0,
         random_state=None,
         solver="auto",
-        leaf_values="all",
+        leaf_values="sample",
         batch_size=65_536,
-        split_tol=0.1,
+        split_tol=0.2,
     ):
         super().__init__(
             loss=loss,

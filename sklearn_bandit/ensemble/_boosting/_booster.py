@@ -139,6 +139,11 @@ class Booster:
         return rows, grower, gradient, hessian
 
     @property
+    def state(self):
+        """What a warm start has to know of samples: there are none."""
+        return None
+
+    @property
     def raw_is_current(self):
         """Whether `raw` has the predictions of all trees."""
         return True

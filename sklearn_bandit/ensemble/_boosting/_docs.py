@@ -94,10 +94,10 @@ default=None
         "auto" on samples from 500,000 rows on. Samples want at most 256 leaves a tree.
         Where the sample would be more than half of the rows, all are taken.""",
     "leaf_values": """
-        {"all", "sample", "lazy"}, default="all"
+        {"all", "sample", "lazy"}, default="sample"
         Where the values of leaves come from when trees are grown on samples: from all
-        rows, best if there are many iterations; from the sample, which is faster, best
-        if there are few; "lazy" is "sample" without a pass over all rows: raw
+        rows, for which the gradients of all rows are computed; from the sample, which
+        is faster; "lazy" is "sample" without a pass over all rows: raw
         predictions are computed for the rows that a sample draws. It pays while the
         size of the sample times half the number of trees is below the number of
         rows.""",
@@ -106,7 +106,7 @@ default=None
         Rows of the first sample. Too small ones make bad first trees, too large ones
         cost time; the size is doubled as needed.""",
     "split_tol": """
-        float, default=0.1
+        float, default=0.2
         Share of its gain that a tree may be expected to lose because its splits were
         chosen on a sample; beyond it the sample is doubled. Smaller is closer to exact,
         and slower; 0 takes all rows after a few trees.""",

@@ -45,8 +45,13 @@ class SampledBooster(Booster):
         Added to the hessians of a leaf.
     seed : int
         What the samples depend on.
-    first : int
-        Number of the first tree, with which its sample is drawn.
+    state : tuple or None
+        `state` of the booster that a warm start goes on from.
+
+    Attributes
+    ----------
+    state : tuple of (int, int, float, float)
+        Number of iterations, size of the sample, regret and gain of recent trees.
     """
 
     def __init__(
@@ -57,7 +62,7 @@ class SampledBooster(Booster):
         split_tol,
         l2_regularization,
         seed,
-        first,
+        state,
         **kwargs,
     ):
         super().__init__(*args, l2_regularization=l2_regularization, **kwargs)
@@ -65,14 +70,19 @@ class SampledBooster(Booster):
         self.split_tol = split_tol
         self.l2 = l2_regularization + 1e-15
         self.seeds = np.random.SeedSequence(seed)
-        self.iteration = first
         self.n_samples = self.columns.shape[1]
-        self.size = self._allowed(batch_size)
+        if state is None:
+            state = (0, self._allowed(batch_size), 0.0, 0.0)
+        self.iteration, self.size, self.regret, self.gain = state
         # Drawn rows are read whole: from a row-major copy.
         self.matrix = np.ascontiguousarray(self.columns.T)
         self.passed = []  # routers and values of trees that "lazy" has not applied
         self.last = None
-        self.regret = self.gain = 0.0
+
+    @property
+    def state(self):
+        """What a warm start has to know."""
+        return self.iteration, self.size, self.regret, self.gain
 
     def _allowed(self, size):
         """Size of a sample; one of more than half of the rows is not worth drawing."""

@@ -141,6 +141,7 @@ def _cut(column, max_bins, positions):
         low = column[below].astype(np.float64)
         high = column[above].astype(np.float64)
         # numpy's interpolation at one half, to the last digit.
-        middle = np.where(below == above, low, high - (high - low) * 0.5)
-        thresholds = np.unique(middle)
+        thresholds = np.where(below == above, low, high - (high - low) * 0.5)
+        if BINS_BY_WEIGHT:  # older versions keep equal thresholds, as empty bins
+            thresholds = np.unique(thresholds)
     return np.clip(thresholds, None, ALMOST_INF, out=thresholds)
