@@ -8,11 +8,12 @@ Data flows one way:
    cache, features with one frequent bin as lists of their other bins only. ``_rows``
    writes the rows in that form.
 3. ``_grower`` grows one tree, best leaf first: ``_histogram`` sums gradients and
-   hessians of a node by bin, ``_splits`` finds the best split in them.
-4. ``_sampling`` decides how many rows a tree of ``solver="mab"`` sees, ``_routing``
-   takes all rows through a finished tree.
-5. ``_booster`` adds trees until there are enough, ``_hist_gradient_boosting`` (one
-   level up) has the estimators.
+   hessians of a node by bin, ``_splits`` finds the best split in them, ``_partition``
+   sorts the rows into its sides.
+4. ``_booster`` adds trees that see all rows, ``_sampled_booster`` trees that see
+   samples, which ``_sampling`` draws; ``_routing`` takes all rows through such a tree.
+5. ``_early_stopping`` judges when to stop, ``_predictor`` hands the trees over, and
+   ``_hist_gradient_boosting`` (one level up) has the estimators.
 
 Losses, predictors and everything after fitting are scikit-learn's.
 """

@@ -18,7 +18,7 @@ from cython.parallel cimport prange
 from libc.math cimport INFINITY, erfc, exp, pi, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from sklearn_bandit.bandit._radii cimport (
     MIN_EFFECTIVE,
@@ -27,10 +27,12 @@ from sklearn_bandit.bandit._radii cimport (
 )
 
 from ._histogram cimport HistogramBuilder
+from ._partition cimport Partition
 from ._splits cimport (
     NodeSums,
     Rules,
     Split,
+    fill_sides,
     find_categorical_split,
     find_split,
 )
@@ -91,10 +93,10 @@ cdef class TreeGrower:
 
     cdef HistogramBuilder builder
     cdef const uint8_t[:, :] columns
-    cdef readonly Py_ssize_t n_samples
-    cdef readonly Py_ssize_t n_features
-    cdef readonly Py_ssize_t n_nodes
-    cdef readonly Py_ssize_t n_leaves
+    cdef Py_ssize_t n_samples
+    cdef Py_ssize_t n_features
+    cdef Py_ssize_t n_nodes
+    cdef Py_ssize_t n_leaves
     cdef int64_t n_insertions
     cdef Node* nodes
     cdef Py_ssize_t n_node_room
@@ -112,8 +114,8 @@ cdef class TreeGrower:
     cdef const int8_t[::1] monotonic
     cdef list interaction_cst
     cdef dict allowed                       # node: (features, groups) if constrained
-    cdef uint32_t[::1] rows                 # the permutation
-    cdef uint32_t[:, ::1] sides             # of a stretch that is being sorted
+    cdef Partition partition
+    cdef uint32_t[::1] rows                 # its permutation
     cdef float[::1] g_ordered               # gradients and hessians of a node's rows
     cdef float[::1] h_ordered
     cdef const float[::1] gradients
@@ -159,8 +161,8 @@ cdef class TreeGrower:
         self.is_categorical = layout.is_categorical
         self.frequent_cell = layout.frequent_cell
         self.first_cell = layout.first_cell
-        self.rows = np.empty(self.n_samples, dtype=np.uint32)
-        self.sides = np.empty((2, self.n_samples), dtype=np.uint32)
+        self.partition = Partition(self.n_samples, n_threads)
+        self.rows = self.partition.rows
         self.g_ordered = np.empty(self.n_samples, dtype=np.float32)
         self.h_ordered = np.empty(
             1 if builder.width == 2 else self.n_samples, dtype=np.float32
@@ -237,6 +239,20 @@ cdef class TreeGrower:
         self.nodes[self.n_nodes - 1].split.gain = -1.0
         self.nodes[self.n_nodes - 1].rival.gain = -1.0
         return self.n_nodes - 1
+
+    cdef Py_ssize_t _add_child(
+        self, Py_ssize_t parent, Py_ssize_t start, Py_ssize_t stop
+    ) except -1:
+        """Add a child with some of its parent's rows and all of its bounds."""
+        cdef Py_ssize_t node = self._add_node()
+        cdef Node* child = &self.nodes[node]
+
+        child.start = start
+        child.stop = stop
+        child.depth = self.nodes[parent].depth + 1
+        child.sums = self.nodes[parent].sums
+        child.sums.n = stop - start
+        return node
 
     def _start(self):
         """Make the root."""
@@ -348,33 +364,22 @@ cdef class TreeGrower:
 
     def _split(self, Py_ssize_t node, rng):
         """Split a node; return those of its children that can be split further."""
-        cdef Py_ssize_t left, right, small, large, n_left
-        cdef Split* split = &self.nodes[node].split
+        cdef Py_ssize_t left, right, small, large, n_left, middle
+        cdef Split* split
         cdef double[::1] cells, others
         cdef uint8_t[::1] live, others_live
         cdef bint left_open, right_open, is_last
-        cdef Node* child
 
         n_left = self._sort_rows(node)
-        left = self._add_node()
-        right = self._add_node()
+        middle = self.nodes[node].start + n_left
+        left = self._add_child(node, self.nodes[node].start, middle)
+        right = self._add_child(node, middle, self.nodes[node].stop)
         split = &self.nodes[node].split
         self.nodes[node].left = left
         self.nodes[node].right = right
-        for small in (left, right):
-            child = &self.nodes[small]
-            child.depth = self.nodes[node].depth + 1
-            child.sums.lower = self.nodes[node].sums.lower
-            child.sums.upper = self.nodes[node].sums.upper
-        self.nodes[left].start = self.nodes[node].start
-        self.nodes[left].stop = self.nodes[node].start + n_left
-        self.nodes[right].start = self.nodes[left].stop
-        self.nodes[right].stop = self.nodes[node].stop
-        self.nodes[left].sums.n = n_left
         self.nodes[left].sums.sum_g = split.g_left
         self.nodes[left].sums.sum_h = split.h_left
         self.nodes[left].sums.value = split.value_left
-        self.nodes[right].sums.n = self.nodes[right].stop - self.nodes[right].start
         self.nodes[right].sums.sum_g = split.g_right
         self.nodes[right].sums.sum_h = split.h_right
         self.nodes[right].sums.value = split.value_right
@@ -452,69 +457,14 @@ cdef class TreeGrower:
         self.allowed[self.nodes[node].left] = allowed
         self.allowed[self.nodes[node].right] = allowed
 
-    def _sort_rows(self, Py_ssize_t node):
+    cdef Py_ssize_t _sort_rows(self, Py_ssize_t node) except -1:
         """Sort the rows of a node into its two sides; return how many go left."""
         cdef Node* this = &self.nodes[node]
-        cdef Py_ssize_t start = this.start, n = this.stop - this.start
-        cdef Py_ssize_t n_left = 0, chunk
-        cdef Py_ssize_t n_chunks = self.n_threads if n >= MIN_PARALLEL else 1
-        cdef Py_ssize_t[::1] counts = np.zeros(n_chunks, dtype=np.intp)
-        cdef Py_ssize_t[:, ::1] places = np.zeros((2, n_chunks), dtype=np.intp)
         cdef uint8_t[256] goes_left
 
-        _fill_sides(&this.split, self.missing_bin, goes_left)
-        with nogil:
-            for chunk in prange(n_chunks, num_threads=n_chunks):
-                counts[chunk] = self._sort_chunk(
-                    this.split.feature, start + n * chunk // n_chunks,
-                    start + n * (chunk + 1) // n_chunks, goes_left,
-                )
-            for chunk in range(n_chunks):
-                places[0, chunk] = start + n_left
-                n_left += counts[chunk]
-            places[1, 0] = start + n_left
-            for chunk in range(1, n_chunks):
-                places[1, chunk] = (
-                    places[1, chunk - 1] + n * chunk // n_chunks
-                    - n * (chunk - 1) // n_chunks - counts[chunk - 1]
-                )
-            for chunk in prange(n_chunks, num_threads=n_chunks):
-                self._copy_sides(
-                    start + n * chunk // n_chunks, start + n * (chunk + 1) // n_chunks,
-                    counts[chunk], places[0, chunk], places[1, chunk],
-                )
-        return n_left
-
-    cdef Py_ssize_t _sort_chunk(
-        self, Py_ssize_t feature, Py_ssize_t start, Py_ssize_t stop,
-        const uint8_t* goes_left
-    ) noexcept nogil:
-        """Copy the rows of a chunk to the two sides; return how many go left."""
-        cdef const uint8_t* bins = &self.columns[feature, 0]
-        cdef uint32_t* left = &self.sides[0, start]
-        cdef uint32_t* right = &self.sides[1, start]
-        cdef const uint32_t* rows = &self.rows[0]
-        cdef Py_ssize_t i, n_left = 0, n_right = 0, goes
-
-        for i in range(start, stop):
-            goes = goes_left[bins[rows[i]]]
-            left[n_left] = rows[i]
-            right[n_right] = rows[i]
-            n_left += goes
-            n_right += 1 - goes
-        return n_left
-
-    cdef void _copy_sides(
-        self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n_left, Py_ssize_t left,
-        Py_ssize_t right
-    ) noexcept nogil:
-        """Copy the sides of a chunk back to their places."""
-        cdef uint32_t* rows = &self.rows[0]
-
-        memcpy(rows + left, &self.sides[0, start], n_left * sizeof(uint32_t))
-        memcpy(
-            rows + right, &self.sides[1, start],
-            (stop - start - n_left) * sizeof(uint32_t),
+        fill_sides(&this.split, self.missing_bin, goes_left)
+        return self.partition.sort(
+            &self.columns[this.split.feature, 0], this.start, this.stop, goes_left
         )
 
     cdef void _order_gradients(self, Py_ssize_t node) noexcept nogil:
@@ -711,8 +661,8 @@ cdef class TreeGrower:
         cdef double made, rival, g, h, difference, n = 0.0, n_rows = this.sums.n
         cdef double sum_1 = 0.0, sum_2 = 0.0, sum_4 = 0.0, mean, error, ratio
 
-        _fill_sides(&this.split, self.missing_bin, made_left)
-        _fill_sides(&this.rival, self.missing_bin, rival_left)
+        fill_sides(&this.split, self.missing_bin, made_left)
+        fill_sides(&this.rival, self.missing_bin, rival_left)
         i = this.start
         while i < this.stop:
             row = self.rows[i]
@@ -835,21 +785,6 @@ cdef class TreeGrower:
         table = dict(zip(names, np.asarray(whole), strict=True))
         table |= {"value": np.asarray(real[0]), "gain": np.asarray(real[1])}
         return table | {"bits": np.asarray(bits), "node": np.asarray(order)}
-
-
-cdef void _fill_sides(
-    const Split* split, int missing_bin, uint8_t* goes_left
-) noexcept nogil:
-    """Which bins go left, as a table."""
-    cdef int bin_
-
-    for bin_ in range(256):
-        if split.is_categorical:
-            goes_left[bin_] = (split.left_bins[bin_ // 32] >> (bin_ % 32)) & 1
-        else:
-            goes_left[bin_] = bin_ <= split.bin
-    if not split.is_categorical:
-        goes_left[missing_bin] = split.missing_left
 
 
 def _as_array(features):

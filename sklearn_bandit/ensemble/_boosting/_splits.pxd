@@ -57,3 +57,7 @@ cdef void find_categorical_split(
     const Rules* rules,
     Split* best,
 ) noexcept nogil
+
+cdef void fill_sides(
+    const Split* split, int missing_bin, uint8_t* goes_left
+) noexcept nogil

@@ -7,7 +7,7 @@ Missing values are tried on both sides. Categories are ordered by their values (
 "On Grouping for Maximum Homogeneity", 1958) and then split like numbers.
 """
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
 from sklearn_bandit._simd cimport simd_void
@@ -250,3 +250,18 @@ cdef void find_categorical_split(
             best.missing_left = True
             cell = missing_bin
         best.left_bins[cell // 32] |= <uint32_t> 1 << (cell % 32)
+
+
+cdef void fill_sides(
+    const Split* split, int missing_bin, uint8_t* goes_left
+) noexcept nogil:
+    """Which bins go left, as a table."""
+    cdef int bin_
+
+    for bin_ in range(256):
+        if split.is_categorical:
+            goes_left[bin_] = (split.left_bins[bin_ // 32] >> (bin_ % 32)) & 1
+        else:
+            goes_left[bin_] = bin_ <= split.bin
+    if not split.is_categorical:
+        goes_left[missing_bin] = split.missing_left
