@@ -135,19 +135,19 @@ def forest(n_threads):
 
 def boosting(n_threads):
     """Boost trees that see samples of the rows, of a size that adapts."""
-    n_train, n_features = 400_000, 20
+    n_train, n_features = 300_000, 20
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_train + 50_000, n_features), dtype=np.float32)
     signal = X[:, :10].sum(axis=1) / 3 + X[:, 0] * X[:, 1] + np.abs(X[:, 2])
     y = signal + rng.logistic(size=len(X)) > 0.8
     train, test = (X[:n_train], y[:n_train]), (X[n_train:], y[n_train:])
-    settings = {"max_iter": 40, "early_stopping": False, "random_state": 0}
+    settings = {"max_iter": 30, "early_stopping": False, "random_state": 0}
     ours = HistGradientBoostingClassifier(
         solver="mab", leaf_values="sample", batch_size=32_768, **settings
     )
     exact = HistGradientBoostingClassifier(solver="exact", **settings).fit(*train)
     return Race(
-        task=f"HistGradientBoostingClassifier, {n_train:,} x {n_features}, 40 trees",
+        task=f"HistGradientBoostingClassifier, {n_train:,} x {n_features}, 30 trees",
         against="scikit-learn",
         ours=lambda: ours.fit(*train),
         theirs=lambda: sklearn.ensemble.HistGradientBoostingClassifier(**settings).fit(
