@@ -6,7 +6,7 @@ cdef class Partition:
     """A permutation of the rows in which every node is a stretch."""
 
     cdef uint32_t[::1] rows         # the permutation
-    cdef uint32_t[:, ::1] sides     # left and right rows of what is being sorted
+    cdef uint32_t[::1] aside        # rows that go right, while others are sorted
     cdef int n_threads
 
     cdef Py_ssize_t sort(
@@ -20,9 +20,4 @@ cdef class Partition:
     cdef Py_ssize_t _sort_chunk(
         self, const uint8_t* bins, Py_ssize_t start, Py_ssize_t stop,
         const uint8_t* goes_left
-    ) noexcept nogil
-
-    cdef void _copy_sides(
-        self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n_left, Py_ssize_t left,
-        Py_ssize_t right
     ) noexcept nogil
