@@ -59,16 +59,31 @@ __all__ = [
     "with_callbacks",
 ]
 
-# -- trees and forests ----------------------------------------------------------------
+# -- trees, forests and boosting ------------------------------------------------------
 
 from inspect import signature
 
+from sklearn._loss.loss import BaseLoss
 from sklearn.ensemble._forest import (
     MAX_INT,
     _generate_sample_indices,
     _get_n_samples_bootstrap,
 )
+from sklearn.ensemble._hist_gradient_boosting.binning import (
+    _BinMapper as BinMapper,
+)
+from sklearn.ensemble._hist_gradient_boosting.binning import (
+    _find_binning_thresholds as find_binning_thresholds,
+)
+from sklearn.ensemble._hist_gradient_boosting.common import (
+    ALMOST_INF,
+    PREDICTOR_RECORD_DTYPE,
+)
+from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+from sklearn.metrics._scorer import _SCORERS as SCORERS
 from sklearn.tree._tree import NODE_DTYPE, Tree
+from sklearn.utils.validation import _check_monotonic_cst as check_monotonic_cst
+from sklearn.utils.validation import _check_y as check_y
 
 # From scikit-learn 1.8 on, a bootstrap sample is drawn in proportion to the weights;
 # before, it is drawn uniformly and the trees get the weights.
@@ -110,4 +125,21 @@ __all__ += [
     "bootstrap_size",
     "callbacks_of",
     "class_weights",
+]
+
+
+# From scikit-learn 1.8 on, bin thresholds depend on the weights of the samples.
+BINS_BY_WEIGHT = "sample_weight" in signature(find_binning_thresholds).parameters
+
+__all__ += [
+    "ALMOST_INF",
+    "BINS_BY_WEIGHT",
+    "PREDICTOR_RECORD_DTYPE",
+    "SCORERS",
+    "BaseLoss",
+    "BinMapper",
+    "TreePredictor",
+    "check_monotonic_cst",
+    "check_y",
+    "find_binning_thresholds",
 ]

@@ -20,7 +20,7 @@ from ._version import __version__
 from .bandit import best_arm
 from .cluster import BanditKMedoids
 from .datasets import make_correlated_normal_custom
-from .ensemble import RandomForestClassifier
+from .ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from .neighbors import BanditMIPS
 
 N_RUNS = 2
@@ -133,6 +133,31 @@ def forest(n_threads):
     )
 
 
+def boosting(n_threads):
+    """Boost trees that see samples of the rows, of a size that adapts."""
+    n_train, n_features = 300_000, 20
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_train + 50_000, n_features), dtype=np.float32)
+    signal = X[:, :10].sum(axis=1) / 3 + X[:, 0] * X[:, 1] + np.abs(X[:, 2])
+    y = signal + rng.logistic(size=len(X)) > 0.8
+    train, test = (X[:n_train], y[:n_train]), (X[n_train:], y[n_train:])
+    settings = {"max_iter": 30, "early_stopping": False, "random_state": 0}
+    ours = HistGradientBoostingClassifier(
+        solver="mab", leaf_values="sample", batch_size=32_768, **settings
+    )
+    exact = HistGradientBoostingClassifier(solver="exact", **settings).fit(*train)
+    return Race(
+        task=f"HistGradientBoostingClassifier, {n_train:,} x {n_features}, 30 trees",
+        against="scikit-learn",
+        ours=lambda: ours.fit(*train),
+        theirs=lambda: sklearn.ensemble.HistGradientBoostingClassifier(**settings).fit(
+            *train
+        ),
+        quality=lambda model: model.score(*test),
+        sampled=lambda model: model.n_insertions_ / exact.n_insertions_,
+    )
+
+
 def k_medoids(n_threads):
     """Cluster around actual points."""
     n_points, k = 10_000, 10
@@ -174,7 +199,7 @@ def inner_products(n_threads):
     )
 
 
-RACES = [medoid, forest, k_medoids, inner_products]
+RACES = [medoid, forest, boosting, k_medoids, inner_products]
 
 
 def main():

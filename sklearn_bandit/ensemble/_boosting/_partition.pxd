@@ -1,0 +1,23 @@
+"""The rows of a tree's nodes: see ``_partition.pyx``."""
+
+from libc.stdint cimport uint8_t, uint32_t
+
+cdef class Partition:
+    """A permutation of the rows in which every node is a stretch."""
+
+    cdef uint32_t[::1] rows         # the permutation
+    cdef uint32_t[::1] aside        # rows that go right, while others are sorted
+    cdef int n_threads
+
+    cdef Py_ssize_t sort(
+        self,
+        const uint8_t* bins,        # of the feature that is split, by row
+        Py_ssize_t start,           # the stretch
+        Py_ssize_t stop,
+        const uint8_t* goes_left,   # by bin
+    ) except -1
+
+    cdef Py_ssize_t _sort_chunk(
+        self, const uint8_t* bins, Py_ssize_t start, Py_ssize_t stop,
+        const uint8_t* goes_left
+    ) noexcept nogil

@@ -1,0 +1,21 @@
+"""Rows as lists of cells: see ``_rows.pyx``."""
+
+from libc.stdint cimport int64_t, uint16_t
+
+cdef struct GroupRows:
+    const uint16_t* cells       # lists of all rows, counted from the group's first cell
+    const int64_t* starts       # where the list of each row starts; NULL if not sparse
+    Py_ssize_t width            # length of a list; if sparse, the mean
+    Py_ssize_t first_cell       # of the group
+    Py_ssize_t n_cells          # of the group
+
+
+cdef class Rows:
+    """The rows of a matrix of bins, group by group."""
+
+    cdef readonly Py_ssize_t n_samples
+    cdef readonly Py_ssize_t n_groups
+    cdef GroupRows* groups
+    cdef list arrays            # keeps what the groups point to alive
+    cdef object layout
+    cdef int n_threads

@@ -1,0 +1,495 @@
+"""Histogram gradient boosting: the estimators.
+
+They are subclasses of scikit-learn's, which predict, validate parameters and judge when
+to stop early. Fitting is our own: see ``sklearn_bandit.ensemble._boosting``.
+"""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn import ensemble
+from sklearn.base import is_classifier
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_consistent_length, check_random_state
+
+from sklearn_bandit._compat import (
+    BaseLoss,
+    Interval,
+    StrOptions,
+    _check_sample_weight,
+    _fit_context,
+    check_is_fitted,
+    check_monotonic_cst,
+    check_y,
+    validate_data,
+    with_callbacks,
+)
+from sklearn_bandit._progress import ProgressMixin
+from sklearn_bandit._threads import effective_n_threads
+from sklearn_bandit.tree._validation import unchanged_on_error
+
+from ._boosting._binning import READABLE
+from ._boosting._booster import Booster, bin_values
+from ._boosting._docs import document
+from ._boosting._early_stopping import EarlyStopping
+from ._boosting._routing import MAX_LEAVES
+from ._boosting._sampled_booster import SampledBooster
+from ._boosting._thresholds import fit_bin_mapper
+
+# With "auto", more samples than this are enough to spare some for early stopping.
+MIN_AUTO_STOPPING = 10_000
+
+# With "auto", trees are grown on samples from so many samples on.
+MIN_AUTO_SAMPLING = 500_000
+
+MAX_SEED = np.iinfo(np.uint32).max
+
+
+PARAMETER_CONSTRAINTS = {
+    "solver": [StrOptions({"auto", "exact", "mab"})],
+    "leaf_values": [StrOptions({"all", "sample", "lazy"})],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "split_tol": [Interval(Real, 0, None, closed="left")],
+}
+
+
+class BanditBoosting(ProgressMixin):
+    """What both estimators share: fitting."""
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        X_val=None,
+        y_val=None,
+        sample_weight_val=None,
+    ):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The training samples, NaN where a value is missing. Arrays of the common
+            types are read in place.
+        y : array-like of shape (n_samples,)
+            The target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; None for equal weights.
+        X_val : array-like of shape (n_val, n_features), default=None
+            Samples to judge early stopping by, instead of a part of `X`.
+        y_val : array-like of shape (n_val,), default=None
+            Their targets.
+        sample_weight_val : array-like of shape (n_val,), default=None
+            Their weights.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        with unchanged_on_error(self):
+            X, known_categories = self._preprocess_training(X)
+            y = self._encode_y(check_y(y, estimator=self))
+            check_consistent_length(X, y)
+            if sample_weight is not None:
+                sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+                self._fitted_with_sw = True
+            sample_weight = self._finalize_sample_weight(sample_weight, y)
+            held_out = self._validate_held_out(X_val, y_val, sample_weight_val)
+            self._fit(X, y, sample_weight, held_out, known_categories)
+        return self
+
+    def _preprocess_training(self, X):
+        """Validate X and encode categories; numbers keep their type."""
+        by_dtype = (
+            isinstance(self.categorical_features, str)
+            and self.categorical_features == "from_dtype"
+        )
+        if (
+            isinstance(X, np.ndarray)
+            and X.dtype in READABLE
+            and (self.categorical_features is None or by_dtype)
+        ):
+            self.is_categorical_ = None
+            self._preprocessor = None
+            self._is_categorical_remapped = None
+            return validate_data(self, X, dtype=None, ensure_all_finite=False), None
+        return self._preprocess_X(X, reset=True)
+
+    def _validate_held_out(self, X, y, sample_weight):
+        """Check validation data that were passed to `fit`."""
+        if X is None and y is None:
+            return None
+        if y is None:
+            raise ValueError("X_val is provided, but y_val was not provided.")
+        if X is None:
+            raise ValueError("y_val is provided, but X_val was not provided.")
+        if self.early_stopping is False:
+            raise ValueError(
+                "X_val and y_val are passed to fit while early_stopping is False: set "
+                "it to 'auto' or True."
+            )
+        X = self._preprocess_X(X, reset=False)
+        y = check_y(y, estimator=self)
+        if is_classifier(self):
+            unknown = np.setdiff1d(y, self.classes_)
+            if len(unknown):
+                raise ValueError(f"y_val contains previously unseen labels: {unknown}")
+            y = np.searchsorted(self.classes_, y).astype(np.float64)
+        else:
+            y = self._encode_y(y)
+        check_consistent_length(X, y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        return X, y, sample_weight
+
+    def _fit(self, X, y, sample_weight, held_out, known_categories):
+        """Fit to validated data."""
+        is_warm = self.warm_start and self._is_fitted()
+        if not is_warm:
+            # A warm start splits and bins as the first fit did, and goes on drawing.
+            rng = check_random_state(self.random_state)
+            self._random_seed = rng.randint(MAX_SEED, dtype="u8")
+            self._feature_subsample_rng = np.random.default_rng(
+                rng.randint(MAX_SEED, dtype="u8")
+            )
+        self._validate_parameters()
+        constraints = self._constraints(X.shape[1])
+        self._n_features = X.shape[1]
+        self._loss = (
+            self.loss
+            if isinstance(self.loss, BaseLoss)
+            else self._get_loss(sample_weight=sample_weight)
+        )
+        self.do_early_stopping_ = (
+            len(y) > MIN_AUTO_STOPPING or held_out is not None
+            if isinstance(self.early_stopping, str)
+            else self.early_stopping
+        )
+        self._use_validation_data = (
+            self.validation_fraction is not None or held_out is not None
+        )
+        train = X, y, sample_weight
+        if self.do_early_stopping_ and self._use_validation_data and held_out is None:
+            train, held_out = self._hold_out(X, y, sample_weight)
+
+        n_threads = effective_n_threads(None)
+        self._in_fit = True  # what scorers predict is binned
+        try:
+            self._boost(
+                train, held_out, known_categories, constraints, is_warm, n_threads
+            )
+        finally:
+            del self._in_fit
+        self.train_score_ = np.asarray(self.train_score_)
+        self.validation_score_ = np.asarray(self.validation_score_)
+
+    def _constraints(self, n_features):
+        """Constraints on features in the order of the preprocessed matrix."""
+        monotonic = check_monotonic_cst(self, self.monotonic_cst)
+        categorical = self.is_categorical_
+        if categorical is not None:
+            monotonic = np.r_[monotonic[categorical], monotonic[~categorical]]
+            if np.any(monotonic[: np.count_nonzero(categorical)]):
+                raise ValueError(
+                    "Categorical features cannot have monotonic constraints."
+                )
+        return {
+            "monotonic_cst": monotonic,
+            "interaction_cst": self._check_interaction_cst(n_features),
+        }
+
+    def _hold_out(self, X, y, sample_weight):
+        """Split into training and validation part, as scikit-learn does."""
+        parts = train_test_split(
+            X,
+            y,
+            *([] if sample_weight is None else [sample_weight]),
+            test_size=self.validation_fraction,
+            stratify=y if is_classifier(self) else None,
+            random_state=self._random_seed,
+        )
+        if sample_weight is None:
+            parts += [None, None]
+        return parts[::2], parts[1::2]
+
+    def _boost(
+        self, train, held_out, known_categories, constraints, is_warm, n_threads
+    ):
+        """Bin the data and add trees until there are enough."""
+        X, y, sample_weight = train
+        self._bin_mapper = fit_bin_mapper(
+            X,
+            max_bins=self.max_bins,
+            is_categorical=self._is_categorical_remapped,
+            known_categories=known_categories,
+            sample_weight=sample_weight,
+            random_state=self._random_seed,
+            n_threads=n_threads,
+        )
+        columns, has_missing = bin_values(X, self._bin_mapper, n_threads)
+        if is_warm:
+            if self.max_iter < self.n_iter_:
+                raise ValueError(
+                    f"max_iter={self.max_iter} must be larger than or equal to "
+                    f"n_iter_={self.n_iter_} when warm_start==True"
+                )
+            self._predictors = list(self._predictors)
+            self.train_score_ = list(self.train_score_)
+            self.validation_score_ = list(self.validation_score_)
+            raw = self._raw_predict(columns.T, n_threads=n_threads)
+        else:
+            self._predictors = []
+            self.train_score_, self.validation_score_ = [], []
+            self.n_insertions_ = 0
+            self._baseline_prediction = self._loss.fit_intercept_only(
+                y_true=y, sample_weight=sample_weight
+            ).reshape((1, -1))
+            raw = self._baseline(len(y))
+
+        booster = self._make_booster(
+            columns,
+            has_missing,
+            y,
+            sample_weight,
+            raw,
+            n_threads=n_threads,
+            **constraints,
+        )
+        stopping = EarlyStopping(self, booster, held_out, is_warm, n_threads)
+        before = self.n_insertions_
+        with self._progress(n_steps=self.max_iter - self.n_iter_) as progress:
+            for _ in range(self.n_iter_, self.max_iter):
+                with progress.step("iteration"):
+                    trees = booster.iterate(self._feature_subsample_rng)
+                    self._predictors.append([predictor for predictor, _ in trees])
+                    self.n_insertions_ = before + booster.n_insertions
+                    should_stop = stopping.judge(trees)
+                if should_stop:
+                    break
+        self._sampling_state = booster.state
+
+    def _make_booster(self, *data, **options):
+        """Make what adds the trees."""
+        options |= {
+            "loss": self._loss,
+            "bin_mapper": self._bin_mapper,
+            "learning_rate": self.learning_rate,
+            "max_leaf_nodes": self.max_leaf_nodes,
+            "max_depth": self.max_depth,
+            "min_samples_leaf": self.min_samples_leaf,
+            "l2_regularization": self.l2_regularization,
+            "max_features": self.max_features,
+        }
+        can_route = (
+            self.max_leaf_nodes is not None and self.max_leaf_nodes <= MAX_LEAVES
+        )
+        if self.solver == "mab" and not can_route:
+            raise ValueError(
+                f"solver='mab' needs max_leaf_nodes of at most {MAX_LEAVES}, got "
+                f"{self.max_leaf_nodes}."
+            )
+        if self.solver == "exact" or (
+            self.solver == "auto"
+            and not (can_route and len(data[2]) >= MIN_AUTO_SAMPLING)
+        ):
+            return Booster(*data, **options)
+        return SampledBooster(
+            *data,
+            where=self.leaf_values,
+            batch_size=self.batch_size,
+            split_tol=self.split_tol,
+            seed=int(self._random_seed),
+            state=self._sampling_state if self.n_iter_ else None,
+            **options,
+        )
+
+    def _baseline(self, n_samples):
+        """Raw predictions before the first tree."""
+        raw = np.empty((n_samples, self.n_trees_per_iteration_), order="F")
+        raw[:] = self._baseline_prediction
+        return raw
+
+    @property
+    def feature_importances_(self):
+        """Share of each feature in the gain of all splits."""
+        check_is_fitted(self)
+        gain = np.zeros(self._n_features)
+        for predictors in self._predictors:
+            for predictor in predictors:
+                inner = predictor.nodes[predictor.nodes["is_leaf"] == 0]
+                np.add.at(gain, inner["feature_idx"], inner["gain"])
+        if self.is_categorical_ is not None:
+            order = np.argsort(~self.is_categorical_, kind="stable")
+            gain[order] = gain.copy()
+        total = gain.sum()
+        return gain / total if total > 0 else gain
+
+
+DETAILS = """
+scikit-learn's {name}, with its parameters and methods; the fitted trees are
+scikit-learn's, so that prediction, partial dependence and other tools work on. The
+exact solver grows the same trees where no two splits are equally good. With very many
+samples each tree is grown on a fresh sample of the rows, whose size a paired test
+adapts, and all rows pass through the finished tree.
+"""
+
+
+@document(
+    "Histogram gradient boosting for classification.",
+    details=DETAILS.format(name="HistGradientBoostingClassifier"),
+    example="""
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_bandit.ensemble import HistGradientBoostingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = HistGradientBoostingClassifier(max_iter=20).fit(X, y)
+    >>> bool(model.score(X, y) > 0.95)
+    True
+    """,
+)
+class HistGradientBoostingClassifier(
+    BanditBoosting, ensemble.HistGradientBoostingClassifier
+):
+    _parameter_constraints: dict = {
+        **ensemble.HistGradientBoostingClassifier._parameter_constraints,
+        **PARAMETER_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        loss="log_loss",
+        *,
+        learning_rate=0.1,
+        max_iter=100,
+        max_leaf_nodes=31,
+        max_depth=None,
+        min_samples_leaf=20,
+        l2_regularization=0.0,
+        max_features=1.0,
+        max_bins=255,
+        categorical_features="from_dtype",
+        monotonic_cst=None,
+        interaction_cst=None,
+        warm_start=False,
+        early_stopping="auto",
+        scoring="loss",
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        tol=1e-7,
+        verbose=0,
+        random_state=None,
+        class_weight=None,
+        solver="auto",
+        leaf_values="sample",
+        batch_size=65_536,
+        split_tol=0.2,
+    ):
+        super().__init__(
+            loss=loss,
+            learning_rate=learning_rate,
+            max_iter=max_iter,
+            max_leaf_nodes=max_leaf_nodes,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            l2_regularization=l2_regularization,
+            max_features=max_features,
+            max_bins=max_bins,
+            categorical_features=categorical_features,
+            monotonic_cst=monotonic_cst,
+            interaction_cst=interaction_cst,
+            warm_start=warm_start,
+            early_stopping=early_stopping,
+            scoring=scoring,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            tol=tol,
+            verbose=verbose,
+            random_state=random_state,
+            class_weight=class_weight,
+        )
+        self.solver = solver
+        self.leaf_values = leaf_values
+        self.batch_size = batch_size
+        self.split_tol = split_tol
+
+
+@document(
+    "Histogram gradient boosting for regression.",
+    details=DETAILS.format(name="HistGradientBoostingRegressor"),
+    example="""
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_bandit.ensemble import HistGradientBoostingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = HistGradientBoostingRegressor(max_iter=20).fit(X, y)
+    >>> bool(model.score(X, y) > 0.5)
+    True
+    """,
+)
+class HistGradientBoostingRegressor(
+    BanditBoosting, ensemble.HistGradientBoostingRegressor
+):
+    _parameter_constraints: dict = {
+        **ensemble.HistGradientBoostingRegressor._parameter_constraints,
+        **PARAMETER_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        loss="squared_error",
+        *,
+        quantile=None,
+        learning_rate=0.1,
+        max_iter=100,
+        max_leaf_nodes=31,
+        max_depth=None,
+        min_samples_leaf=20,
+        l2_regularization=0.0,
+        max_features=1.0,
+        max_bins=255,
+        categorical_features="from_dtype",
+        monotonic_cst=None,
+        interaction_cst=None,
+        warm_start=False,
+        early_stopping="auto",
+        scoring="loss",
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        tol=1e-7,
+        verbose=0,
+        random_state=None,
+        solver="auto",
+        leaf_values="sample",
+        batch_size=65_536,
+        split_tol=0.2,
+    ):
+        super().__init__(
+            loss=loss,
+            quantile=quantile,
+            learning_rate=learning_rate,
+            max_iter=max_iter,
+            max_leaf_nodes=max_leaf_nodes,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            l2_regularization=l2_regularization,
+            max_features=max_features,
+            max_bins=max_bins,
+            categorical_features=categorical_features,
+            monotonic_cst=monotonic_cst,
+            interaction_cst=interaction_cst,
+            warm_start=warm_start,
+            early_stopping=early_stopping,
+            scoring=scoring,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            tol=tol,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.solver = solver
+        self.leaf_values = leaf_values
+        self.batch_size = batch_size
+        self.split_tol = split_tol
