@@ -128,7 +128,7 @@ __all__ += [
 ]
 
 
-# From scikit-learn 1.8 on, bin thresholds depend on the weights of the samples.
+# In recent versions bin thresholds depend on the weights of the samples.
 BINS_BY_WEIGHT = "sample_weight" in signature(find_binning_thresholds).parameters
 
 __all__ += [

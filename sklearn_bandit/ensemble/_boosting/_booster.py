@@ -6,6 +6,8 @@ to the raw predictions and hands the predictors back.
 """
 
 import numpy as np
+from sklearn.utils import gen_even_slices
+from sklearn.utils.parallel import Parallel, delayed
 
 from ._binning import Binner
 from ._grower import TreeGrower
@@ -14,6 +16,9 @@ from ._layout import Layout
 from ._predictor import PredictorMaker
 from ._routing import MAX_LEAVES, Router
 from ._rows import Rows
+
+# Raw predictions whose gradients are worth a second thread.
+MIN_PARALLEL = 500_000
 
 
 def bin_values(X, bin_mapper, n_threads):
@@ -217,18 +222,32 @@ def leaf_values(grower, loss, y, raw, sample_weight):
 
 
 def compute_gradients(loss, y, raw, sample_weight, gradient, hessian, n_threads):
-    """Compute gradients and, unless constant, hessians of the loss."""
-    arguments = {
-        "y_true": y,
-        "raw_prediction": raw,
-        "sample_weight": sample_weight,
-        "gradient_out": gradient,
-        "n_threads": n_threads,
-    }
-    if loss.constant_hessian:
-        loss.gradient(**arguments)
+    """Compute gradients and, unless constant, hessians of the loss.
+
+    The rows are shared among Python threads and not by the loss itself: scikit-learn
+    may bring an OpenMP of its own, whose idle threads would go on spinning, on the same
+    processors, while ours grow the next tree.
+    """
+
+    def compute(rows):
+        arguments = {
+            "y_true": y[rows],
+            "raw_prediction": raw[rows],
+            "sample_weight": None if sample_weight is None else sample_weight[rows],
+            "gradient_out": gradient[rows],
+            "n_threads": 1,
+        }
+        if loss.constant_hessian:
+            loss.gradient(**arguments)
+        else:
+            loss.gradient_hessian(hessian_out=hessian[rows], **arguments)
+
+    if n_threads == 1 or raw.size < MIN_PARALLEL:
+        compute(slice(None))
     else:
-        loss.gradient_hessian(hessian_out=hessian, **arguments)
+        Parallel(n_jobs=n_threads, backend="threading")(
+            delayed(compute)(rows) for rows in gen_even_slices(len(y), n_threads)
+        )
 
 
 def as_columns(array):
