@@ -10,6 +10,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import export_text, plot_tree
 
 from sklearn_bandit import ensemble, tree
+from sklearn_bandit._compat import HAS_CALLBACKS
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +100,49 @@ def test_threads_do_not_change_the_forest(cancer, n_jobs):
     for a, b in zip(one.estimators_, many.estimators_, strict=True):
         np.testing.assert_array_equal(a.tree_.threshold, b.tree_.threshold)
         np.testing.assert_array_equal(a.tree_.value, b.tree_.value)
+
+
+@pytest.fixture(scope="module")
+def booster(cancer):
+    return ensemble.HistGradientBoostingClassifier(max_iter=20).fit(*cancer)
+
+
+def test_shap_explains_boosting(booster, cancer):
+    shap = pytest.importorskip("shap")
+    X = cancer[0][:20]
+    explainer = shap.TreeExplainer(booster)
+    total = explainer.shap_values(X).sum(axis=1) + explainer.expected_value
+    np.testing.assert_allclose(total, booster.decision_function(X), atol=1e-6)
+
+
+def test_skops_round_trip_of_boosting(booster, cancer):
+    io = pytest.importorskip("skops.io")
+    stored = io.dumps(booster)
+    again = io.loads(stored, trusted=io.get_untrusted_types(data=stored))
+    np.testing.assert_array_equal(
+        again.predict_proba(cancer[0]), booster.predict_proba(cancer[0])
+    )
+
+
+@pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has no callbacks")
+def test_callbacks_see_every_iteration(cancer):
+    seen = []
+
+    class Recorder:
+        def setup(self, estimator, context):
+            seen.append("setup")
+
+        def teardown(self, estimator, context):
+            seen.append("teardown")
+
+        def on_fit_task_begin(self, estimator, context, **details):
+            seen.append(f"begin {context.task_name}")
+
+        def on_fit_task_end(self, estimator, context, **details):
+            seen.append(f"end {context.task_name}")
+
+    ensemble.HistGradientBoostingClassifier(max_iter=3).set_callbacks(Recorder()).fit(
+        *cancer
+    )
+    iterations = ["begin iteration", "end iteration"] * 3
+    assert seen == ["setup", "begin fit", *iterations, "end fit", "teardown"]
