@@ -8,6 +8,35 @@ import time
 import pytest
 
 
+class Recorder:
+    """A callback that writes down what it is told."""
+
+    def __init__(self):
+        self.events = []
+
+    def setup(self, estimator, context):
+        """Before the fit."""
+        self.events.append("setup")
+
+    def teardown(self, estimator, context):
+        """After the fit, whatever happened."""
+        self.events.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context, **details):
+        """Before the fit or a step of it."""
+        self.events.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context, **details):
+        """After it."""
+        self.events.append(f"end {context.task_name}")
+
+
+@pytest.fixture
+def recorder():
+    """Return a callback with the `events` that it was told."""
+    return Recorder()
+
+
 class Interrupt:
     """Ctrl-C after a while, and how long it took to be seen."""
 

@@ -24,23 +24,6 @@ class Stepper(ProgressMixin, BaseEstimator):
         return self
 
 
-class Recorder:
-    def __init__(self):
-        self.events = []
-
-    def setup(self, estimator, context):
-        self.events.append("setup")
-
-    def teardown(self, estimator, context):
-        self.events.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context, **kwargs):
-        self.events.append(f"begin {context.task_name}")
-
-    def on_fit_task_end(self, estimator, context, **kwargs):
-        self.events.append(f"end {context.task_name}")
-
-
 def test_verbose(capsys):
     Stepper(verbose=0).fit()
     assert capsys.readouterr().out == ""
@@ -51,8 +34,7 @@ def test_verbose(capsys):
 
 
 @pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has no callbacks")
-def test_callbacks_see_every_step():
-    recorder = Recorder()
+def test_callbacks_see_every_step(recorder):
     Stepper().set_callbacks(recorder).fit()
     steps = ["begin count", "end count"] * 3
     expected = ["setup", "begin fit", *steps, "end fit", "teardown"]
@@ -60,8 +42,7 @@ def test_callbacks_see_every_step():
 
 
 @pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has no callbacks")
-def test_interrupted_fit_tears_down():
-    recorder = Recorder()
+def test_interrupted_fit_tears_down(recorder):
     stepper = Stepper(fail_at=1).set_callbacks(recorder)
     with pytest.raises(KeyboardInterrupt):
         stepper.fit()

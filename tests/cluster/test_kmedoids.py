@@ -254,27 +254,13 @@ def test_verbose(capsys):
     assert any("swap" in line for line in lines)
 
 
-def test_callbacks_see_build_and_swap_steps():
+def test_callbacks_see_build_and_swap_steps(recorder):
     pytest.importorskip("sklearn.callback")
-    seen = []
-
-    class Watcher:
-        def setup(self, estimator, context):
-            pass
-
-        def teardown(self, estimator, context):
-            seen.append("teardown")
-
-        def on_fit_task_begin(self, estimator, context):
-            pass
-
-        def on_fit_task_end(self, estimator, context):
-            seen.append(context.task_name)
-
-    small("bandit").set_callbacks(Watcher()).fit(X_IRIS)
-    assert seen[:3] == ["build"] * 3
-    assert "swap" in seen
-    assert seen[-2:] == ["fit", "teardown"]
+    small("bandit").set_callbacks(recorder).fit(X_IRIS)
+    assert recorder.events[:4] == ["setup", "begin fit", "begin build", "end build"]
+    assert recorder.events.count("end build") == 3
+    assert "end swap" in recorder.events
+    assert recorder.events[-2:] == ["end fit", "teardown"]
 
 
 @pytest.mark.parametrize("kind", ["bandit", "pam", "scikit-learn", "callable"])

@@ -178,28 +178,13 @@ def test_several_outputs_and_strings():
 
 @pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has no callbacks")
 @pytest.mark.parametrize("budget", [None, 10**9])
-def test_callbacks_see_every_tree(budget):
-    seen = []
-
-    class Recorder:
-        def setup(self, estimator, context):
-            seen.append("setup")
-
-        def teardown(self, estimator, context):
-            seen.append("teardown")
-
-        def on_fit_task_begin(self, estimator, context, **details):
-            seen.append(f"begin {context.task_name}")
-
-        def on_fit_task_end(self, estimator, context, **details):
-            seen.append(f"end {context.task_name}")
-
+def test_callbacks_see_every_tree(budget, recorder):
     model = ensemble.RandomForestClassifier(
         3, n_jobs=2, max_insertions=budget, random_state=0
     )
-    watched = model.set_callbacks(Recorder()).fit(*CLASSIFICATION)
+    watched = model.set_callbacks(recorder).fit(*CLASSIFICATION)
     trees = ["begin tree", "end tree"] * 3
-    assert seen == ["setup", "begin fit", *trees, "end fit", "teardown"]
+    assert recorder.events == ["setup", "begin fit", *trees, "end fit", "teardown"]
     plain = ensemble.RandomForestClassifier(3, random_state=0).fit(*CLASSIFICATION)
     for one, two in zip(watched.estimators_, plain.estimators_, strict=True):
         assert_array_equal(one.tree_.threshold, two.tree_.threshold)

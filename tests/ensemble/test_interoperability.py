@@ -125,24 +125,8 @@ def test_skops_round_trip_of_boosting(booster, cancer):
 
 
 @pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has no callbacks")
-def test_callbacks_see_every_iteration(cancer):
-    seen = []
-
-    class Recorder:
-        def setup(self, estimator, context):
-            seen.append("setup")
-
-        def teardown(self, estimator, context):
-            seen.append("teardown")
-
-        def on_fit_task_begin(self, estimator, context, **details):
-            seen.append(f"begin {context.task_name}")
-
-        def on_fit_task_end(self, estimator, context, **details):
-            seen.append(f"end {context.task_name}")
-
-    ensemble.HistGradientBoostingClassifier(max_iter=3).set_callbacks(Recorder()).fit(
-        *cancer
-    )
+def test_callbacks_see_every_iteration(cancer, recorder):
+    model = ensemble.HistGradientBoostingClassifier(max_iter=3)
+    model.set_callbacks(recorder).fit(*cancer)
     iterations = ["begin iteration", "end iteration"] * 3
-    assert seen == ["setup", "begin fit", *iterations, "end fit", "teardown"]
+    assert recorder.events == ["setup", "begin fit", *iterations, "end fit", "teardown"]
