@@ -41,8 +41,10 @@ $(VENV)/.installed: $(VENV)/bin/python $(BUILD_FILES)
 	$(VENV)/bin/pip install $(PIP_FLAGS) --no-build-isolation --editable .
 	touch $@ $(VENV)/.built
 
+# A fresh installation has built everything already.
 $(VENV)/.built: $(VENV)/.installed $(KERNELS)
-	$(VENV)/bin/python setup.py --quiet build_ext --inplace
+	test -e $@ && test -z "$$(find $(KERNELS) -newer $@)" \
+	    || $(VENV)/bin/python setup.py --quiet build_ext --inplace
 	touch $@
 
 $(VENV)/.extra-%: $(VENV)/.installed
