@@ -43,7 +43,7 @@ $(VENV)/.installed: $(VENV)/bin/python $(BUILD_FILES)
 
 # A fresh installation has built everything already.
 $(VENV)/.built: $(VENV)/.installed $(KERNELS)
-	test -e $@ && test -z "$$(find $(KERNELS) -newer $@)" \
+	@test -e $@ && test -z "$$(find $(KERNELS) -newer $@)" \
 	    || $(VENV)/bin/python setup.py --quiet build_ext --inplace
 	touch $@
 
