@@ -118,11 +118,11 @@ ATTRIBUTES = {
     "n_trees_per_iteration_": "int\n    Number of trees of an iteration.",
     "do_early_stopping_": "bool\n    Whether early stopping was used.",
     "train_score_": (
-        "ndarray of shape (n_iter_ + 1,)\n    Scores on the training samples, the "
+        "ndarray of shape (n_iterations + 1,)\n    Scores on the training samples, the "
         "first before the first iteration; empty\n    without early stopping."
     ),
     "validation_score_": (
-        "ndarray of shape (n_iter_ + 1,)\n    Scores on the validation samples; empty "
+        "ndarray of shape (n_iterations + 1,)\n    Scores on the validation samples; empty "
         "if there were none."
     ),
     "is_categorical_": (
