@@ -122,8 +122,8 @@ ATTRIBUTES = {
         "first before the first iteration; empty\n    without early stopping."
     ),
     "validation_score_": (
-        "ndarray of shape (n_iterations + 1,)\n    Scores on the validation samples; empty "
-        "if there were none."
+        "ndarray of shape (n_iterations + 1,)\n    Scores on the validation samples; "
+        "empty if there were none."
     ),
     "is_categorical_": (
         "ndarray of bool of shape (n_features,) or None\n    The categorical features."
