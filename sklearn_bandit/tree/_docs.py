@@ -6,7 +6,8 @@ occurs.
 """
 
 import inspect
-from textwrap import dedent, indent
+
+from sklearn_bandit._docstrings import assemble, entry
 
 PARAMETERS = {
     "n_estimators": """
@@ -109,8 +110,7 @@ default="squared_error"
         until the best feature is known (MABSplit), "exact" always uses all rows, "auto"
         samples from 50,000 rows on. Smaller nodes are searched exactly by all of
         them. "mab-thesis" is the rule of the thesis that MABSplit comes from, with an
-        arm for every threshold: for comparison, it is slower than "exact" on most
-        data.""",
+        arm for every threshold: for comparison.""",
     "max_bins": """
         int, default=255
         Bins per feature, at most 255. Features with no more distinct values lose
@@ -208,25 +208,14 @@ def document(summary, *, details, example, kind, attributes=()):
             names += ("oob_decision_function_" if is_classifier else "oob_prediction_",)
         names += ("n_outputs_", "n_features_in_", "feature_names_in_")
         names += ("feature_importances_", "n_insertions_")
-        cls.__doc__ = "\n".join(
-            [
-                summary,
-                "",
-                dedent(details).strip(),
-                "",
-                "Parameters\n----------",
-                *(
-                    _describe(name, p, is_classifier, kind)
-                    for name, p in signature.items()
-                ),
-                "",
-                "Attributes\n----------",
-                *(f"{name} : {ATTRIBUTES[name]}" for name in names),
-                "",
-                "Examples\n--------",
-                dedent(example).strip(),
-                "",
-            ]
+        cls.__doc__ = assemble(
+            summary,
+            details=details,
+            parameters=(
+                _describe(name, p, is_classifier, kind) for name, p in signature.items()
+            ),
+            attributes=(f"{name} : {ATTRIBUTES[name]}" for name in names),
+            example=example,
         )
         return cls
 
@@ -252,5 +241,4 @@ def _describe(name, parameter, is_classifier, kind):
         default = parameter.default
         is_bare = name == "splitter" or not isinstance(default, str)
         text = text.format(default=default if is_bare else f'"{default}"')
-    first, *rest = dedent(text).strip().splitlines()
-    return "\n".join([f"{name} : {first}", indent("\n".join(rest), "    ")])
+    return entry(name, text)

@@ -1,7 +1,8 @@
 """Docstrings of the two estimators, put together from what they have in common."""
 
 import inspect
-from textwrap import dedent, indent
+
+from sklearn_bandit._docstrings import assemble, entry
 
 PARAMETERS = {
     "loss_classifier": """
@@ -164,30 +165,16 @@ def document(summary, *, details, example):
         is_classifier = cls.__name__.endswith("Classifier")
         kind = "classifier" if is_classifier else "regressor"
         attributes = [n for n in ATTRIBUTES if is_classifier or n != "classes_"]
-        cls.__doc__ = "\n".join(
-            [
-                summary,
-                "",
-                dedent(details).strip(),
-                "",
-                "Parameters\n----------",
-                *(_describe(name, kind) for name in inspect.signature(cls).parameters),
-                "",
-                "Attributes\n----------",
-                *(f"{name} : {ATTRIBUTES[name]}" for name in attributes),
-                "",
-                "Examples\n--------",
-                dedent(example).strip(),
-                "",
-            ]
+        cls.__doc__ = assemble(
+            summary,
+            details=details,
+            parameters=(
+                entry(name, PARAMETERS[f"loss_{kind}" if name == "loss" else name])
+                for name in inspect.signature(cls).parameters
+            ),
+            attributes=(f"{name} : {ATTRIBUTES[name]}" for name in attributes),
+            example=example,
         )
         return cls
 
     return decorate
-
-
-def _describe(name, kind):
-    """Entry of one parameter."""
-    text = PARAMETERS[f"loss_{kind}" if name == "loss" else name]
-    first, *rest = dedent(text).strip().splitlines()
-    return "\n".join([f"{name} : {first}", indent("\n".join(rest), "    ")])
