@@ -11,7 +11,7 @@ not: sums over eight integers are written out below, to be inlined into such ker
 ``prefetch`` asks for a cache line ahead of its use.
 """
 
-from libc.stdint cimport int32_t, uint16_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t
 
 cdef extern from *:
     """
@@ -49,6 +49,7 @@ cdef extern from *:
     typedef int32_t skb_ints __attribute__((vector_size(32)));
     typedef int32_t skb_half __attribute__((vector_size(16)));
     typedef uint16_t skb_shorts __attribute__((vector_size(16)));
+    typedef uint8_t skb_bytes __attribute__((vector_size(8)));
     #define SKB_SUM(v) \
         skb_half a, b; \
         memcpy(&a, &v, 16); \
@@ -70,6 +71,14 @@ cdef extern from *:
         v += __builtin_convertvector(s, skb_ints);
         memcpy(to, &v, 32);
     }
+    SKB_INLINED void skb_add_where_8(
+        int32_t* to, const uint8_t* x, const int32_t* most, int32_t weight)
+    {
+        skb_bytes b; memcpy(&b, x, 8);
+        skb_ints m, v; memcpy(&m, most, 32); memcpy(&v, to, 32);
+        v += (__builtin_convertvector(b, skb_ints) <= m) & weight;
+        memcpy(to, &v, 32);
+    }
     SKB_INLINED int32_t skb_squares_8(const int32_t* x)
     {
         skb_ints v; memcpy(&v, x, 32);
@@ -88,6 +97,9 @@ cdef extern from *:
     { int32_t s = 0; for (int i = 0; i < 8; i++) s += x[i]; return s; }
     static void skb_add_8(int32_t* to, const uint16_t* x)
     { for (int i = 0; i < 8; i++) to[i] += x[i]; }
+    static void skb_add_where_8(
+        int32_t* to, const uint8_t* x, const int32_t* most, int32_t weight)
+    { for (int i = 0; i < 8; i++) to[i] += x[i] <= most[i] ? weight : 0; }
     static int32_t skb_squares_8(const int32_t* x)
     { int32_t s = 0; for (int i = 0; i < 8; i++) s += x[i] * x[i]; return s; }
     static int32_t skb_squared_distance_8(const int32_t* x, const int32_t* y)
@@ -101,6 +113,9 @@ cdef extern from *:
     """
     int32_t sum_8 "skb_sum_8"(const uint16_t* x) noexcept nogil
     void add_8 "skb_add_8"(int32_t* to, const uint16_t* x) noexcept nogil
+    void add_where_8 "skb_add_where_8"(     # add the weight where x is at most `most`
+        int32_t* to, const uint8_t* x, const int32_t* most, int32_t weight
+    ) noexcept nogil
     int32_t squares_8 "skb_squares_8"(const int32_t* x) noexcept nogil
     int32_t squared_distance_8 "skb_squared_distance_8"(
         const int32_t* x, const int32_t* y

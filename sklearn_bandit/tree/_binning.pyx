@@ -24,13 +24,13 @@ import numpy as np
 
 from cython.parallel cimport prange
 from libc.float cimport FLT_MAX
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from sklearn_bandit._openmp cimport thread_num
 from sklearn_bandit._simd cimport simd_void
 
-from ._matrix cimport UINT8, Matrix, MatrixView, gather_column, load_column
+from ._matrix cimport UINT8, Matrix, MatrixView, gather_column, load_tile
 
 MISSING_BIN = 255
 MAX_BINS = 255
@@ -44,6 +44,8 @@ cdef enum:
     BLOCK_ROWS = 128
     # Features whose tables stay in the second-level cache (about 6 KB each) together.
     GROUP = 32
+    # Tiles are transposed in squares of eight times eight bytes.
+    SQUARE = 8
     # Rows of one task: tables are fetched once for so many rows.
     TASK_ROWS = 4096
     # Sampled rows are read for so many neighbouring columns at once: a cache line.
@@ -202,34 +204,92 @@ cdef void _find_bins(
             bins[i] = <uint8_t>bin_
 
 
+cdef inline void _swap(
+    uint64_t* a, uint64_t* b, const int shift, uint64_t mask
+) noexcept nogil:
+    """Exchange the upper parts of one word with the lower ones of another."""
+    cdef uint64_t change = ((a[0] >> shift) ^ b[0]) & mask
+
+    b[0] ^= change
+    a[0] ^= change << shift
+
+
+cdef void _transpose(
+    const uint8_t* first, Py_ssize_t stride, uint8_t* out, Py_ssize_t out_stride
+) noexcept nogil:
+    """Transpose a square of bytes: blocks of four, of two, then bytes change places."""
+    cdef uint64_t[SQUARE] lines
+    cdef int i
+
+    for i in range(SQUARE):
+        memcpy(&lines[i], first + i * stride, SQUARE)
+    for i in range(4):
+        _swap(&lines[i], &lines[i + 4], 32, 0x00000000FFFFFFFFULL)
+    for i in range(2):
+        _swap(&lines[i], &lines[i + 2], 16, 0x0000FFFF0000FFFFULL)
+        _swap(&lines[i + 4], &lines[i + 6], 16, 0x0000FFFF0000FFFFULL)
+    for i in range(4):
+        _swap(&lines[2 * i], &lines[2 * i + 1], 8, 0x00FF00FF00FF00FFULL)
+    for i in range(SQUARE):
+        memcpy(out + i * out_stride, &lines[i], SQUARE)
+
+
+cdef void _transpose_tile(
+    const uint8_t* first, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t m, uint8_t* out,
+    Py_ssize_t out_stride,
+) noexcept nogil:
+    """Transpose n lines of m bytes."""
+    cdef Py_ssize_t i, j, n_squares = n // SQUARE, m_squares = m // SQUARE
+
+    for i in range(n_squares):
+        for j in range(m_squares):
+            _transpose(
+                first + SQUARE * (i * stride + j), stride,
+                out + SQUARE * (j * out_stride + i), out_stride,
+            )
+    for i in range(n):
+        for j in range(SQUARE * m_squares if i < SQUARE * n_squares else 0, m):
+            out[j * out_stride + i] = first[i * stride + j]
+
+
+cdef void _load_bytes(
+    const Matrix* X, Py_ssize_t column, Py_ssize_t m, Py_ssize_t start, Py_ssize_t n,
+    uint8_t* tile,
+) noexcept nogil:
+    """Read some rows of m neighbouring columns of bytes, column by column."""
+    cdef const uint8_t* first = (
+        <const uint8_t*>X.data + start * X.row_stride + column * X.column_stride
+    )
+    cdef Py_ssize_t i, j
+
+    if X.column_stride == 1:
+        _transpose_tile(first, X.row_stride, n, m, tile, BLOCK_ROWS)
+        return
+    for j in range(m):
+        for i in range(n):
+            tile[j * BLOCK_ROWS + i] = first[i * X.row_stride + j * X.column_stride]
+
+
 cdef void _count_bytes(
     const Matrix* X, Py_ssize_t start, Py_ssize_t end, uint32_t* counts
 ) noexcept nogil:
     """Count the values of each column of some rows, in tiles as for the assignment."""
-    cdef Py_ssize_t group = 0, group_end, i, j
-    cdef const uint8_t* row
+    cdef uint8_t[GROUP * BLOCK_ROWS] tile
+    cdef Py_ssize_t group = 0, m, n, i, j, k
+    cdef uint32_t* count
 
     while group < X.n_columns:
-        group_end = min(group + GROUP, X.n_columns)
-        for i in range(start, end):
-            row = <const uint8_t*>X.data + i * X.row_stride
-            for j in range(group, group_end):
-                counts[j * N_SLOTS + row[j * X.column_stride]] += 1
-        group = group_end
-
-
-cdef void _look_up(
-    const Matrix* X, Py_ssize_t column, Py_ssize_t start, Py_ssize_t n,
-    const uint8_t* table, uint8_t* bins
-) noexcept nogil:
-    """Bins of consecutive bytes of a column."""
-    cdef const uint8_t* first = (
-        <const uint8_t*>X.data + start * X.row_stride + column * X.column_stride
-    )
-    cdef Py_ssize_t i
-
-    for i in range(n):
-        bins[i] = table[first[i * X.row_stride]]
+        m = min(<Py_ssize_t>GROUP, X.n_columns - group)
+        i = start
+        while i < end:
+            n = min(<Py_ssize_t>BLOCK_ROWS, end - i)
+            _load_bytes(X, group, m, i, n, tile)
+            for j in range(m):
+                count = counts + (group + j) * N_SLOTS
+                for k in range(n):
+                    count[tile[j * BLOCK_ROWS + k]] += 1
+            i += n
+        group += m
 
 
 cdef class Binner:
@@ -517,30 +577,45 @@ cdef class Binner:
         uint8_t[:, :] columns,
     ) noexcept nogil:
         """Bins of the rows of one task, in tiles of a few rows and features."""
-        cdef float[BLOCK_ROWS] values
-        cdef uint8_t[BLOCK_ROWS] bins
-        cdef Py_ssize_t group = 0, group_end, i, j, k, n, feature
-        cdef Py_ssize_t stride = rows.strides[0]
-        cdef uint8_t* out
+        cdef float[GROUP * BLOCK_ROWS] values
+        cdef uint8_t[GROUP * BLOCK_ROWS] tile
+        cdef const uint8_t* table
+        cdef uint8_t* bins
+        cdef Py_ssize_t group = 0, i, j, k, m, n, feature
 
         while group < features.shape[0]:
-            group_end = min(group + GROUP, features.shape[0])
+            # Neighbours, as they all are unless some are assigned a second time.
+            m = 1
+            while (
+                m < GROUP
+                and group + m < features.shape[0]
+                and features[group + m] == features[group] + m
+            ):
+                m += 1
             i = start
             while i < end:
-                n = min(BLOCK_ROWS, end - i)
-                for j in range(group, group_end):
-                    feature = features[j]
+                n = min(<Py_ssize_t>BLOCK_ROWS, end - i)
+                if X.type == UINT8:
+                    _load_bytes(X, features[group], m, i, n, tile)
+                else:
+                    load_tile(X, features[group], m, i, n, values, BLOCK_ROWS)
+                for j in range(m):
+                    feature = features[group] + j
+                    bins = tile + j * BLOCK_ROWS
                     if X.type == UINT8:
-                        _look_up(X, feature, i, n, &self.table[feature, 0], bins)
+                        table = &self.table[feature, 0]
+                        for k in range(n):
+                            bins[k] = table[bins[k]]
                     else:
-                        load_column(X, feature, i, n, values)
-                        self._assign_block(feature, values, n, bins)
+                        self._assign_block(
+                            feature, values + j * BLOCK_ROWS, n, bins
+                        )
                     memcpy(&columns[feature, i], bins, n)
-                    out = &rows[i, feature]
-                    for k in range(n):
-                        out[k * stride] = bins[k]
+                _transpose_tile(
+                    tile, BLOCK_ROWS, m, n, &rows[i, features[group]], rows.strides[0]
+                )
                 i += n
-            group = group_end
+            group += m
 
     cdef void _assign_block(
         self, Py_ssize_t feature, const float* values, Py_ssize_t n, uint8_t* bins

@@ -42,10 +42,9 @@ cdef struct Split:
 
 cdef struct Cut:
     # Rows divided at a threshold that was drawn beforehand.
-    uint8_t last                # the largest bin that goes left
-    uint8_t previous            # out: the largest bin on the left that holds rows
-    uint8_t next                # out: the smallest on the right
-    Py_ssize_t n_left           # out: rows on the left
+    int32_t last                # the largest bin that goes left
+    Py_ssize_t n_left           # out, if rows are counted: those on the left
+    double score                # out: of the split
 
 
 cdef struct Limits:

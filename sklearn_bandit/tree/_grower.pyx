@@ -50,6 +50,12 @@ cdef struct NodeRecord:
     uint8_t missing_go_to_left
 
 
+# Asked for once: the conversion is Python code, which turns an interrupt by the user
+# into another error.
+cdef NodeRecord _example
+NODE_RECORD = np.asarray(<NodeRecord[:1]> &_example).dtype
+
+
 cdef struct Pending:
     # A node that is still to be made.
     Py_ssize_t start            # its rows: positions in the list of ids
@@ -215,6 +221,8 @@ cdef class Grower:
             Nodes in the order of scikit-learn's builders, with the fields of its trees.
         values : ndarray of shape (n_nodes, n_values)
             Predictions of the nodes.
+
+        Both are the grower's memory: they are valid as long as it lives.
         """
         cdef int status
 
@@ -225,10 +233,10 @@ cdef class Grower:
                 status = self.grow_best_first()
         if status < 0:
             raise self.error if self.error is not None else MemoryError()
-        nodes = np.asarray(<NodeRecord[:self.n_nodes]> self.nodes).copy()
-        values = np.asarray(
-            <double[:self.n_nodes, :self.target.n_values]> self.values
-        ).copy()
+        nodes = np.asarray(
+            <uint8_t[:self.n_nodes * sizeof(NodeRecord)]> <uint8_t*> self.nodes
+        ).view(NODE_RECORD)
+        values = np.asarray(<double[:self.n_nodes, :self.target.n_values]> self.values)
         return nodes, values
 
     cdef bint is_interrupted(self) noexcept with gil:

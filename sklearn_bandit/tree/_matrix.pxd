@@ -34,6 +34,16 @@ cdef void load_column(
     float* out,
 ) noexcept nogil
 
+cdef void load_tile(
+    const Matrix* matrix,
+    Py_ssize_t column,
+    Py_ssize_t n_columns,
+    Py_ssize_t start,
+    Py_ssize_t n,
+    float* out,
+    Py_ssize_t out_stride,
+) noexcept nogil
+
 cdef void gather_column(
     const Matrix* matrix,
     Py_ssize_t column,

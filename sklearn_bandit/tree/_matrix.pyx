@@ -147,6 +147,42 @@ cdef void load_column(
         _load(<const double*>first, stride, n, out)
 
 
+cdef void _load_rows(
+    const value_t* first, Py_ssize_t row_stride, Py_ssize_t n_columns, Py_ssize_t n,
+    float* out, Py_ssize_t out_stride,
+) noexcept nogil:
+    cdef const value_t* row
+    cdef Py_ssize_t i, j
+
+    for i in range(n):
+        row = <const value_t*>(<const char*>first + i * row_stride)
+        for j in range(n_columns):
+            out[j * out_stride + i] = <float>row[j]
+
+
+cdef void load_tile(
+    const Matrix* matrix,
+    Py_ssize_t column,
+    Py_ssize_t n_columns,
+    Py_ssize_t start,
+    Py_ssize_t n,
+    float* out,
+    Py_ssize_t out_stride,
+) noexcept nogil:
+    """Read consecutive rows of neighbouring columns, in the order of memory."""
+    cdef Py_ssize_t j, stride = matrix.row_stride
+    cdef const char* first = (
+        matrix.data + start * stride + column * matrix.column_stride
+    )
+    if matrix.type == FLOAT32 and matrix.column_stride == sizeof(float):
+        _load_rows(<const float*>first, stride, n_columns, n, out, out_stride)
+    elif matrix.type == FLOAT64 and matrix.column_stride == sizeof(double):
+        _load_rows(<const double*>first, stride, n_columns, n, out, out_stride)
+    else:
+        for j in range(n_columns):
+            load_column(matrix, column + j, start, n, out + j * out_stride)
+
+
 cdef void gather_column(
     const Matrix* matrix,
     Py_ssize_t column,

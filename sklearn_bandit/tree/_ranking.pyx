@@ -81,6 +81,7 @@ cdef class Ranker:
         cdef uint8_t bins[MAX_RANKED]
         cdef uint8_t starts[257]
         cdef Py_ssize_t i, place, n_present
+        cdef uint8_t smallest = MISSING_BIN, largest = 0
         cdef float value, previous = 0.0
         cdef int rank = -1
         cdef uint8_t row, bin
@@ -90,8 +91,10 @@ cdef class Ranker:
         for i in range(n):
             bins[i] = ranks[i * self.stride]
             starts[bins[i] + 1] += 1
+            smallest = min(smallest, bins[i])
+            largest = max(largest, bins[i])
         n_present = n - starts[MISSING_BIN + 1]
-        for i in range(1, 256):
+        for i in range(smallest + 1, largest + 1):
             starts[i] += starts[i - 1]
         for i in range(n):
             bin = bins[i]

@@ -19,6 +19,9 @@ from ._target cimport Target, first_bins, is_allowed
 # Scores that differ by rounding alone are tied: the first feature drawn keeps the lead.
 cdef double TIE = 1e-13
 
+# Relative rounding error of an impurity.
+cdef double ROUNDING = 1e-14
+
 
 cdef class RealTarget(Target):
     """Real targets with weights, predicted by their mean.
@@ -155,11 +158,16 @@ cdef class RealTarget(Target):
                 score += totals[k] * totals[k] / totals[0]
         return score
 
+    cdef double perfect_score(self, const double* totals) noexcept nogil:
+        if self.poisson:
+            return INFINITY
+        return (1.0 - ROUNDING) * totals[self.n_cells]
+
     cdef double impurity(self, const double* totals) noexcept nogil:
         cdef double loss = totals[self.n_cells] - self.score(totals)
 
         # What rounding leaves of a constant y is no impurity.
-        if loss <= 1e-14 * totals[self.n_cells]:
+        if loss <= ROUNDING * totals[self.n_cells]:
             return 0.0
         return loss / (totals[0] * self.n_outputs)
 
@@ -272,20 +280,26 @@ cdef class RealTarget(Target):
 
     # -- random thresholds ----
 
-    cdef double divide(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
-        const double* totals, Cut* cut, double* left,
+    cdef void divide(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_features, const double* totals, Cut* cuts,
+        double* lefts,
     ) noexcept nogil:
-        cdef double right, score = 0.0
-        cdef Py_ssize_t k
+        cdef double* left
+        cdef double right
+        cdef Py_ssize_t j, k
 
-        memset(left, 0, self.n_cells * sizeof(double))
-        divide_rows(block, ids, n, feature, cut, self.n_cells, left)
-        for k in range(1, self.n_cells):
-            right = totals[k] - left[k]
-            score += left[k] * left[k] / left[0]
-            score += right * right / (totals[0] - left[0])
-        return score
+        for j in range(n_features):
+            left = lefts + j * self.n_channels
+            memset(left, 0, self.n_cells * sizeof(double))
+            divide_rows(block, ids, n, features[j], cuts[j].last, self.n_cells, left)
+            cuts[j].score = 0.0
+            for k in range(1, self.n_cells):
+                right = totals[k] - left[k]
+                cuts[j].score += left[k] * left[k] / left[0]
+                cuts[j].score += right * right / (totals[0] - left[0])
+            if self.sizes != NULL:
+                self.count_left(block, ids, n, features[j], &cuts[j])
 
     # -- tiny nodes ----
 
@@ -468,14 +482,13 @@ cdef void fill_outputs(
 
 
 cdef void divide_rows(
-    const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature, Cut* cut,
-    Py_ssize_t n_cells, double* left,
+    const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
+    int32_t last, Py_ssize_t n_cells, double* left,
 ) noexcept nogil:
     """Sum the moments of the rows that go left at a cut."""
     cdef const uint8_t* bins = block.rows + feature
     cdef const double* moment
-    cdef Py_ssize_t i, k, stride = block.stride, n_left = 0
-    cdef uint8_t bin, last = cut.last, previous = 0, next = MISSING_BIN
+    cdef Py_ssize_t i, k, stride = block.stride
     cdef double weight = 0.0, total = 0.0
     cdef bint goes_left
 
@@ -483,11 +496,7 @@ cdef void divide_rows(
         bins = block.columns + feature * block.n_rows
         stride = 1
     for i in range(n):
-        bin = bins[<Py_ssize_t> ids[i] * stride]
-        goes_left = bin <= last
-        n_left += goes_left
-        previous = max(previous, bin if goes_left else <uint8_t> 0)
-        next = min(next, <uint8_t> MISSING_BIN if goes_left else bin)
+        goes_left = bins[<Py_ssize_t> ids[i] * stride] <= last
         moment = block.moments + <Py_ssize_t> ids[i] * n_cells
         weight += moment[0] if goes_left else 0.0
         total += moment[1] if goes_left else 0.0
@@ -495,9 +504,6 @@ cdef void divide_rows(
             left[k] += moment[k] if goes_left else 0.0
     left[0] = weight
     left[1] = total
-    cut.previous = previous
-    cut.next = next
-    cut.n_left = n_left
 
 
 # -- scanning -------------------------------------------------------------------------

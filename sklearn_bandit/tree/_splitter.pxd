@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from ._data cimport Block, Limits, Split
+from ._data cimport Block, Cut, Limits, Split
 from ._target cimport Target
 
 cdef enum Outcome:
@@ -23,7 +23,7 @@ cdef class Splitter:
     cdef uint64_t[::1] differences          # scratch: which bytes vary among rows
     cdef uint8_t[::1] smallest              # scratch: range of the bins in a node
     cdef uint8_t[::1] largest
-    cdef double[::1] left                   # scratch: totals of a left child
+    cdef double[:, ::1] lefts               # scratch: totals left of a group's cuts
     cdef uint64_t random                    # state of the random numbers
     cdef Py_ssize_t n_sets                  # sets of histograms of all features
     cdef Py_ssize_t[::1] free_sets          # those that no node has: all cells are 0
@@ -58,6 +58,14 @@ cdef class Splitter:
     cdef Outcome search_random(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil
+    cdef void divide_group(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_group, const double* totals, Cut* cuts,
+        const Limits* limits, Split* best,
+    ) noexcept nogil
+    cdef void find_gap(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, Split* split
     ) noexcept nogil
     cdef void find_range(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature

@@ -17,7 +17,7 @@ from libc.string cimport memcpy, memset
 
 from sklearn_bandit._simd cimport simd_void
 
-from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE, TINY_ROWS, Cut
+from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE, TINY_ROWS
 from ._inline cimport lowest_bit
 from ._random cimport random_below, random_unit
 from ._target cimport is_allowed
@@ -73,7 +73,7 @@ cdef class Splitter:
         self.differences = np.empty(self.n_features // 8 + 16, dtype=np.uint64)
         self.smallest = np.empty(self.n_features + 64, dtype=np.uint8)
         self.largest = np.empty(self.n_features + 64, dtype=np.uint8)
-        self.left = np.empty(target.n_channels)
+        self.lefts = np.empty((MAX_GROUP, target.n_channels))
         self.n_sets = n_sets
         self.free_sets = np.arange(n_sets, dtype=np.intp)
         self.n_free = n_sets
@@ -191,8 +191,12 @@ cdef class Splitter:
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil:
-        """Find the best split of a few rows by sorting them."""
-        cdef Py_ssize_t place = n_constant[0], n_varying = 0
+        """Find the best split of a few rows by sorting them.
+
+        Many are divided perfectly by the first feature: then no other is looked at.
+        """
+        cdef double perfect = self.target.perfect_score(totals)
+        cdef Py_ssize_t place = n_constant[0], n_varying = 0, n_left
         cdef int kind, varies
         cdef int32_t feature
 
@@ -213,6 +217,12 @@ cdef class Splitter:
             else:
                 self.set_aside(place, n_constant)
             place += 1
+            if best.score >= perfect:
+                # Draw the others all the same: what comes next in the tree shall not
+                # depend on how this node was searched.
+                n_left = min(self.max_features - n_varying, self.n_features - place)
+                self.draw(place, n_left)
+                break
         return NOTHING if best.feature < 0 else FOUND
 
     cdef Outcome search_random(
@@ -227,10 +237,10 @@ cdef class Splitter:
             block.columns == NULL and block.stride <= WIDEST_COMPARISON
         )
         cdef int kind = self.choose_kind(n, totals)
-        cdef Py_ssize_t place, n_varying = 0
+        cdef Py_ssize_t place, n_varying = 0, n_group = 0
         cdef int32_t feature
-        cdef double score, left_weight, weight = self.target.weight(totals)
-        cdef Cut cut
+        cdef int32_t group[MAX_GROUP]
+        cdef Cut cuts[MAX_GROUP]
 
         best.feature = -1
         best.score = -INFINITY
@@ -260,27 +270,75 @@ cdef class Splitter:
                 self.target.fill(block, ids, n, &feature, 1, 0, kind)
                 self.scan(block, 0, feature, kind, totals, limits, True, best)
                 continue
-            cut.last = self.draw_cut(
+            group[n_group] = feature
+            cuts[n_group].last = self.draw_cut(
                 block, feature, self.smallest[feature], self.largest[feature]
             )
-            score = self.target.divide(
-                block, ids, n, feature, totals, &cut, &self.left[0]
-            )
-            left_weight = self.target.weight(&self.left[0])
-            if score - self.target.tie * fabs(score) > best.score and is_allowed(
-                limits, 0, left_weight, weight - left_weight, cut.n_left, 0.0, 0.0
+            n_group += 1
+            if n_group == MAX_GROUP:
+                self.divide_group(
+                    block, ids, n, group, n_group, totals, cuts, limits, best
+                )
+                n_group = 0
+        if n_group > 0:
+            self.divide_group(block, ids, n, group, n_group, totals, cuts, limits, best)
+        if best.feature < 0:
+            return NOTHING
+        if best.next_bin < 0:
+            self.find_gap(block, ids, n, best)
+        return FOUND
+
+    cdef void divide_group(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_group, const double* totals, Cut* cuts,
+        const Limits* limits, Split* best,
+    ) noexcept nogil:
+        """Try one cut each of some features; the gap around the best is not known."""
+        cdef double left_weight, weight = self.target.weight(totals)
+        cdef double* left
+        cdef Cut* cut
+        cdef Py_ssize_t j
+
+        self.target.divide(
+            block, ids, n, features, n_group, totals, cuts, &self.lefts[0, 0]
+        )
+        for j in range(n_group):
+            cut = &cuts[j]
+            left = &self.lefts[j, 0]
+            left_weight = self.target.weight(left)
+            if (
+                cut.score - self.target.tie * fabs(cut.score) > best.score
+                and is_allowed(
+                    limits, 0, left_weight, weight - left_weight, cut.n_left, 0.0, 0.0
+                )
             ):
-                best.feature = feature
-                best.score = score
-                best.bin = cut.previous
-                best.next_bin = cut.next
+                best.feature = features[j]
+                best.score = cut.score
+                best.bin = cut.last
+                best.next_bin = -1
                 best.has_missing = False
                 best.missing_left = False
-                memcpy(
-                    best.left, &self.left[0],
-                    self.target.n_channels * sizeof(double),
-                )
-        return NOTHING if best.feature < 0 else FOUND
+                memcpy(best.left, left, self.target.n_channels * sizeof(double))
+
+    cdef void find_gap(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, Split* split
+    ) noexcept nogil:
+        """Find the bins with rows that are next to a cut, on either side."""
+        cdef const uint8_t* bins = block.rows + split.feature
+        cdef Py_ssize_t i, stride = block.stride
+        cdef uint8_t bin, last = <uint8_t> split.bin, below = 0, above = MISSING_BIN
+
+        if block.columns != NULL:
+            bins = block.columns + split.feature * block.n_rows
+            stride = 1
+        for i in range(n):
+            bin = bins[<Py_ssize_t> ids[i] * stride]
+            if bin <= last:
+                below = max(below, bin)
+            else:
+                above = min(above, bin)
+        split.bin = below
+        split.next_bin = above
 
     cdef void find_range(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature

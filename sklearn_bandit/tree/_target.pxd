@@ -37,6 +37,7 @@ cdef class Target:
     cdef bint is_small(self, const double* totals) noexcept nogil
     cdef double impurity(self, const double* totals) noexcept nogil
     cdef double score(self, const double* totals) noexcept nogil
+    cdef double perfect_score(self, const double* totals) noexcept nogil
     cdef double middle(self, const double* left, const double* right) noexcept nogil
     cdef void value(
         self, const double* totals, double lower, double upper, double* out
@@ -59,9 +60,14 @@ cdef class Target:
     cdef void subtract(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil
 
     # -- random thresholds ----
-    cdef double divide(
+    cdef void divide(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_features, const double* totals, Cut* cuts,
+        double* lefts,
+    ) noexcept nogil
+    cdef void count_left(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
-        const double* totals, Cut* cut, double* left,
+        Cut* cut,
     ) noexcept nogil
 
     # -- tiny nodes ----

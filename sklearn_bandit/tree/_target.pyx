@@ -7,14 +7,15 @@ A *target* knows the y of the samples and the criterion. Splitters ask it
 - to *fill* histograms: one cell per bin, holding the totals of the rows in that bin;
 - to *scan* a histogram for the threshold with the best *score*;
 - for the *loss* of each sample under a split, whose mean is the weighted impurity of
-the
-  children: what the bandit averages.
+  the children: what the bandit averages.
 
 The score of a split is the sum over both children of a function of their totals, such
 that ``(score of the split - score of the node) / (weight of the node * n_outputs)`` is
 the decrease in impurity. Up to a constant it is the negative loss.
 """
 
+from libc.math cimport INFINITY
+from libc.stdint cimport uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
@@ -106,6 +107,10 @@ cdef class Target:
         """Score of a node that is not split."""
         return 0.0
 
+    cdef double perfect_score(self, const double* totals) noexcept nogil:
+        """Score, less rounding, of a split whose children are pure: none is better."""
+        return INFINITY
+
     cdef double middle(self, const double* left, const double* right) noexcept nogil:
         """Middle between two nodes' values, for monotonic constraints."""
         return 0.0
@@ -143,16 +148,28 @@ cdef class Target:
     ) noexcept nogil:
         """Bitmap of the bins of a histogram that hold rows."""
 
-    cdef double divide(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
-        const double* totals, Cut* cut, double* left,
+    cdef void divide(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_features, const double* totals, Cut* cuts,
+        double* lefts,
     ) noexcept nogil:
-        """Divide rows without missing values at a cut that leaves some on each side.
+        """Divide rows at one cut each of up to MAX_GROUP features.
 
-        Returns the score of the split, and the totals on the left: those that the score
-        needs.
+        No value is missing, and every cut leaves rows on each side. Fills in the scores
+        of the cuts, and the totals on the left: those that the score needs.
         """
-        return 0.0
+
+    cdef void count_left(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
+        Cut* cut,
+    ) noexcept nogil:
+        """Count the rows on the left of a cut, for `min_samples_leaf`."""
+        cdef const uint8_t* bins = block.rows + feature
+        cdef Py_ssize_t i
+
+        cut.n_left = 0
+        for i in range(n):
+            cut.n_left += bins[<Py_ssize_t> ids[i] * block.stride] <= cut.last
 
     cdef int search_sorted(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
