@@ -368,10 +368,13 @@ count_rows
         cdef Split* split = &self.splits[self.arms[leader]]
         cdef double weight = self.target.weight(totals) * self.target.n_outputs
         cdef double gain = (split.score - self.target.score(totals)) / weight
-        cdef double tolerance = self.tol * max(gain, 0.1 * self.target.impurity(totals))
+        cdef double tolerance = self.tol * gain
         cdef double needed = 0.0, ratio
         cdef Py_ssize_t i
 
+        # Random thresholds gain little each, but in sum: they get no further allowance.
+        if self.n_thresholds == 0:
+            tolerance = max(tolerance, 0.1 * self.tol * self.target.impurity(totals))
         for i in range(n_alive):
             if i == leader:
                 continue

@@ -15,7 +15,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from sklearn_bandit._simd cimport (
-    add_8, add_where_8, simd_void, squared_distance_8, squares_8, sum_8,
+    add_8, add_where_8, prefetch, simd_void, squared_distance_8, squares_8, sum_8,
 )
 
 from ._data cimport (
@@ -43,6 +43,9 @@ cdef enum:
     COLUMN_SHARE = 32
     # A larger weight, squared, does not fit 32 bits.
     SMALL_WEIGHT = 46340
+    # Rows that are fetched ahead of their use: a node's rows have gaps between them,
+    # which the processor cannot foresee.
+    ROWS_AHEAD = 16
     # Rows whose bins are gathered before they are compared with random thresholds.
     DIVIDED_ROWS = 64
 
@@ -541,6 +544,8 @@ cdef inline_void fill_rows(
     cdef uint32_t bin
 
     for i in range(n):
+        if not sparse and i + ROWS_AHEAD < n:
+            prefetch(block.rows + <Py_ssize_t> ids[i + ROWS_AHEAD] * block.stride)
         row = block.rows + <Py_ssize_t> ids[i] * block.stride
         label = block.labels + <Py_ssize_t> ids[i] * n_outputs
         if cell_t is double:

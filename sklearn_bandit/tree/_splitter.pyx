@@ -333,10 +333,8 @@ cdef class Splitter:
             stride = 1
         for i in range(n):
             bin = bins[<Py_ssize_t> ids[i] * stride]
-            if bin <= last:
-                below = max(below, bin)
-            else:
-                above = min(above, bin)
+            below = max(below, bin if bin <= last else <uint8_t> 0)
+            above = min(above, <uint8_t> MISSING_BIN if bin <= last else bin)
         split.bin = below
         split.next_bin = above
 
