@@ -23,13 +23,13 @@ import numpy as np
 from libc.math cimport INFINITY, ceil, log2
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from sklearn_bandit._simd cimport prefetch, simd_void
 from sklearn_bandit.bandit._arms cimport eliminate
 from sklearn_bandit.bandit._radii cimport effective_size, paired_radius, split_delta
 
-from ._data cimport MAX_GROUP, MISSING_BIN, SAMPLE_LEVEL, Block, Limits, Split
+from ._data cimport MAX_GROUP, MISSING_BIN, SAMPLE_LEVEL, SMALL, Block, Limits, Split
 from ._random cimport random_unit
 from ._splitter cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
 from ._target cimport Target
@@ -70,7 +70,9 @@ count_rows
     cdef double tol
     cdef Py_ssize_t min_rows
     cdef Py_ssize_t n_drawn             # features in the present search
+    cdef int kind                       # of the histograms in this search
     cdef int32_t[::1] drawn             # these features: slot i is for feature drawn[i]
+    cdef uint8_t[::1] is_drawn          # scratch: one flag a feature
     cdef Block sampled                  # the sampled rows, copied together
     cdef uint8_t* sampled_rows
     cdef uint32_t* sample               # which rows these are
@@ -113,6 +115,7 @@ count_rows
         self.sampled_rows = <uint8_t*> malloc(self.sample_room * stride)
         target.reserve_copy(SAMPLE_LEVEL, self.sample_room)
         self.drawn = np.empty(n_slots, dtype=np.int32)
+        self.is_drawn = np.empty(self.n_features, dtype=np.uint8)
         self.leader_loss = np.empty(self.sample_room)
         self.rival_loss = np.empty(self.sample_room)
         self.row_weight = np.empty(self.sample_room)
@@ -163,6 +166,7 @@ count_rows
         cdef bint decided = False
         cdef double share
 
+        self.kind = SMALL if self.target.is_small_sample(n_most) else 0
         n_rounds = 1 + <Py_ssize_t> ceil(log2(<double> n_most / self.batch_size))
         for i in range(n_alive):
             self.arms[i] = i
@@ -194,30 +198,46 @@ count_rows
             outcome = self.compare_exactly(
                 block, ids, n, totals, limits, n_alive, leader, best
             )
-        for i in range(n_alive):
-            self.target.clear(self.arms[i])
+        self.clear_arms(n_alive)
         if outcome == SAMPLED:
             self.n_sampled_nodes += 1
         return outcome
+
+    cdef void clear_arms(self, Py_ssize_t n_alive) noexcept nogil:
+        """Empty the histograms of the survivors."""
+        cdef Py_ssize_t i
+
+        for i in range(n_alive):
+            self.target.clear(self.arms[i], self.kind)
 
     cdef void draw_varying(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         Py_ssize_t* n_constant,
     ) noexcept nogil:
-        """Draw `max_features` features that vary in the node."""
-        cdef Py_ssize_t place = n_constant[0]
-        cdef const uint8_t* column
+        """Draw `max_features` features that vary in the node.
 
-        self.n_drawn = 0
-        while self.n_drawn < self.max_features and place < self.n_features:
+        They are listed in ascending order: neighbours share cache lines.
+        """
+        cdef Py_ssize_t place = n_constant[0], n_drawn = 0
+        cdef const uint8_t* column
+        cdef int32_t feature
+
+        memset(&self.is_drawn[0], 0, self.n_features)
+        while n_drawn < self.max_features and place < self.n_features:
             self.draw(place, 1)
-            column = block.columns + self.features[place] * block.n_rows
+            feature = self.features[place]
+            column = block.columns + feature * block.n_rows
             if is_constant(column, ids, n):
                 self.set_aside(place, n_constant)
             else:
-                self.drawn[self.n_drawn] = self.features[place]
-                self.n_drawn += 1
+                self.is_drawn[feature] = True
+                n_drawn += 1
             place += 1
+        self.n_drawn = 0
+        for feature in range(<int32_t> self.n_features):
+            if self.is_drawn[feature]:
+                self.drawn[self.n_drawn] = feature
+                self.n_drawn += 1
 
     cdef void add_batch(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, Py_ssize_t n_used,
@@ -260,7 +280,7 @@ count_rows
                 n_group += 1
             self.target.fill(
                 &self.sampled, &self.places[n_used], n_new, group, n_group,
-                self.arms[i], False,
+                self.arms[i], self.kind,
             )
             i += n_group
 
@@ -272,7 +292,7 @@ count_rows
         cdef double* totals = &self.sample_totals[0]
         cdef double share = <double> n_used / n
         cdef Limits scaled = limits[0]
-        cdef Py_ssize_t i, leader = -1
+        cdef Py_ssize_t i, leader = -1, n_tied = 1
         cdef Split* split
 
         scaled.n_rows = n_used
@@ -284,13 +304,19 @@ count_rows
             split.feature = -1
             split.score = -INFINITY
             self.scan(
-                block, self.arms[i], self.drawn[self.arms[i]], False, totals, &scaled,
-                False, split,
+                block, self.arms[i], self.drawn[self.arms[i]], self.kind, totals,
+                &scaled, False, split,
             )
             if split.feature < 0:
                 self.leave_whole(split, self.drawn[self.arms[i]])
             elif leader < 0 or split.score > self.splits[self.arms[leader]].score:
                 leader = i
+                n_tied = 1
+            elif split.score == self.splits[self.arms[leader]].score:
+                # One of those that are equal leads, all with the same probability.
+                n_tied += 1
+                if n_tied * random_unit(&self.random) < 1.0:
+                    leader = i
         return leader
 
     cdef void leave_whole(self, Split* split, int32_t feature) noexcept nogil:
@@ -352,7 +378,7 @@ count_rows
             if j < n_left and self.arms[j] == self.fallen[i]:
                 j += 1
             else:
-                self.target.clear(self.fallen[i])
+                self.target.clear(self.fallen[i], self.kind)
         return n_left
 
     cdef Py_ssize_t plan(
@@ -421,6 +447,8 @@ count_rows
             return SAMPLED
         best.feature = -1
         best.score = -INFINITY
+        self.clear_arms(n_alive)
+        self.kind = 0
         i = 0
         while i < n_alive:
             n_group = 0
@@ -430,12 +458,11 @@ count_rows
                 and self.arms[i + n_group] == self.arms[i] + n_group
             ):
                 group[n_group] = self.drawn[self.arms[i + n_group]]
-                self.target.clear(self.arms[i + n_group])
                 n_group += 1
-            self.target.fill(block, ids, n, group, n_group, self.arms[i], False)
+            self.target.fill(block, ids, n, group, n_group, self.arms[i], self.kind)
             for j in range(n_group):
                 self.scan(
-                    block, self.arms[i] + j, group[j], False, totals, limits, False,
+                    block, self.arms[i] + j, group[j], self.kind, totals, limits, False,
                     best
                 )
             i += n_group

@@ -41,11 +41,15 @@ ctypedef fused sum_t:
 # node.
 cdef enum:
     COLUMN_SHARE = 32
+    # Histograms filled in one pass over the rows: more do not stay in the second-level
+    # cache.
+    FILLED_BYTES = 1 << 17
     # A larger weight, squared, does not fit 32 bits.
     SMALL_WEIGHT = 46340
     # Rows that are fetched ahead of their use: a node's rows have gaps between them,
     # which the processor cannot foresee.
     ROWS_AHEAD = 16
+    CACHE_LINE = 64
     # Rows whose bins are gathered before they are compared with random thresholds.
     DIVIDED_ROWS = 64
 
@@ -76,6 +80,7 @@ cdef class ClassTarget(Target):
     cdef bint integral
     cdef Py_ssize_t n_cells             # numbers in a cell: the classes, padded
     cdef Py_ssize_t max_classes
+    cdef Py_ssize_t max_count           # largest integer weight
     cdef void* cells
     cdef double* running                # sums of a scan: room for 3 n_cells
     cdef double* tables                 # losses of the classes in both children
@@ -94,6 +99,7 @@ cdef class ClassTarget(Target):
         self.n_outputs = n_classes.shape[0]
         self.n_channels = n_classes.sum()
         self.max_classes = n_classes.max()
+        self.max_count = counts.max() if self.integral else 0
         self.n_values = self.n_outputs * self.max_classes
         self.has_losses = True
         # Sums of real weights lose digits when one is subtracted from another: a pure
@@ -122,7 +128,7 @@ cdef class ClassTarget(Target):
 
     cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1:
         Target.reserve(self, n_slots, count_rows)
-        self.cells = calloc(n_slots * N_SLOTS * self.n_cells, self.cell_size())
+        self.cells = calloc(n_slots * N_SLOTS * self.n_cells, self.cell_size(0))
         self.running = <double*> calloc(3 * self.n_cells, sizeof(double))
         self.tables = <double*> calloc(2 * self.n_cells, sizeof(double))
         self.divided = <double*> calloc(MAX_GROUP * self.n_channels, sizeof(double))
@@ -149,15 +155,17 @@ cdef class ClassTarget(Target):
             raise MemoryError
         return 0
 
-    cdef Py_ssize_t cell_size(self) noexcept nogil:
+    cdef Py_ssize_t cell_size(self, int kind) noexcept nogil:
         """Bytes of one number in a cell."""
+        if kind & SMALL:
+            return sizeof(uint16_t)
         return sizeof(int32_t) if self.integral else sizeof(double)
 
     cdef void* slot_cells(self, Py_ssize_t slot, int kind) noexcept nogil:
         """The cells of a histogram; short ones lie closer together."""
-        cdef Py_ssize_t size = sizeof(uint16_t) if kind & SMALL else self.cell_size()
+        cdef Py_ssize_t size = N_SLOTS * self.n_cells * self.cell_size(kind)
 
-        return <uint8_t*> self.cells + slot * N_SLOTS * self.n_cells * size
+        return <uint8_t*> self.cells + slot * size
 
     # -- rows ----
 
@@ -216,6 +224,13 @@ cdef class ClassTarget(Target):
             self.integral
             and self.n_outputs == 1
             and self.weight(totals) <= SMALL_WEIGHT
+        )
+
+    cdef bint is_small_sample(self, Py_ssize_t n) noexcept nogil:
+        return (
+            self.integral
+            and self.n_outputs == 1
+            and n * self.max_count <= SMALL_WEIGHT
         )
 
     cdef double score(self, const double* totals) noexcept nogil:
@@ -344,9 +359,12 @@ cdef class ClassTarget(Target):
         else:
             drop_empty[double](<double*> cells, self.n_cells, out)
 
-    cdef void clear(self, Py_ssize_t slot) noexcept nogil:
-        Target.clear(self, slot)
-        memset(self.slot_cells(slot, 0), 0, N_SLOTS * self.n_cells * self.cell_size())
+    cdef void clear(self, Py_ssize_t slot, int kind) noexcept nogil:
+        Target.clear(self, slot, kind)
+        memset(
+            self.slot_cells(slot, kind), 0,
+            N_SLOTS * self.n_cells * self.cell_size(kind),
+        )
 
     cdef void subtract(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil:
         cdef const int32_t* less = <const int32_t*> self.slot_cells(part, 0)
@@ -536,15 +554,17 @@ cdef inline_void fill_rows(
     const int32_t* features,
 ) noexcept nogil:
     """Add rows to the histograms of `width` features."""
-    cdef Py_ssize_t i, k
+    cdef Py_ssize_t i, k, n_fetched = 0
     cdef int j
     cdef const uint8_t* row
     cdef const uint16_t* label
     cdef cell_t weight
     cdef uint32_t bin
 
+    if not sparse and block.stride <= CACHE_LINE:
+        n_fetched = n - ROWS_AHEAD
     for i in range(n):
-        if not sparse and i + ROWS_AHEAD < n:
+        if not sparse and i < n_fetched:
             prefetch(block.rows + <Py_ssize_t> ids[i + ROWS_AHEAD] * block.stride)
         row = block.rows + <Py_ssize_t> ids[i] * block.stride
         label = block.labels + <Py_ssize_t> ids[i] * n_outputs
@@ -580,6 +600,36 @@ cdef void fill_column(
             cells[column[id] * n_cells + block.labels[id]] += block.counts[id]
 
 
+cdef inline_void fill_width(
+    const bint sparse,
+    int width,
+    cell_t* cells,
+    uint64_t* occupied,
+    Py_ssize_t n_cells,
+    const Block* block,
+    const uint32_t* ids,
+    Py_ssize_t n,
+    const int32_t* features,
+) noexcept nogil:
+    """Add rows of one output with the number of features known to the compiler."""
+    if width == 8:
+        fill_rows(8, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+    elif width == 7:
+        fill_rows(7, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+    elif width == 6:
+        fill_rows(6, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+    elif width == 5:
+        fill_rows(5, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+    elif width == 4:
+        fill_rows(4, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+    elif width == 3:
+        fill_rows(3, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+    elif width == 2:
+        fill_rows(2, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+    else:
+        fill_rows(1, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+
+
 cdef void fill_group(
     cell_t* cells,
     uint64_t* occupied,
@@ -592,59 +642,43 @@ cdef void fill_group(
     Py_ssize_t n_features,
 ) noexcept nogil:
     """Add rows to the histograms of up to MAX_GROUP features."""
-    cdef Py_ssize_t j
+    cdef Py_ssize_t slot_size = N_SLOTS * n_cells
+    cdef Py_ssize_t widest = FILLED_BYTES // (slot_size * <Py_ssize_t> sizeof(cell_t))
+    cdef Py_ssize_t j = 0, width
+    cdef bint along_columns = (
+        block.columns != NULL and n * COLUMN_SHARE >= block.n_rows and n_outputs == 1
+    )
 
-    if occupied != NULL and n_outputs == 1:
-        if n_features == 8:
-            fill_rows(8, True, cells, occupied, n_cells, block, 1, ids, n, features)
-        elif n_features == 7:
-            fill_rows(7, True, cells, occupied, n_cells, block, 1, ids, n, features)
-        elif n_features == 6:
-            fill_rows(6, True, cells, occupied, n_cells, block, 1, ids, n, features)
-        elif n_features == 5:
-            fill_rows(5, True, cells, occupied, n_cells, block, 1, ids, n, features)
-        elif n_features == 4:
-            fill_rows(4, True, cells, occupied, n_cells, block, 1, ids, n, features)
-        elif n_features == 3:
-            fill_rows(3, True, cells, occupied, n_cells, block, 1, ids, n, features)
-        elif n_features == 2:
-            fill_rows(2, True, cells, occupied, n_cells, block, 1, ids, n, features)
-        else:
-            fill_rows(1, True, cells, occupied, n_cells, block, 1, ids, n, features)
-    elif occupied != NULL:
-        for j in range(n_features):
-            fill_rows(
-                1, True, cells + j * N_SLOTS * n_cells, occupied + 4 * j, n_cells,
-                block, n_outputs, ids, n, features + j,
+    widest = max(widest, <Py_ssize_t> 1) if n_outputs == 1 else 1
+    while j < n_features:
+        width = min(widest, n_features - j)
+        if occupied != NULL and n_outputs == 1:
+            fill_width(
+                True, <int> width, cells + j * slot_size, occupied + 4 * j, n_cells,
+                block, ids, n, features + j,
             )
-    elif n_outputs > 1:
-        for j in range(n_features):
+        elif occupied != NULL:
             fill_rows(
-                1, False, cells + j * N_SLOTS * n_cells, NULL, n_cells, block,
+                1, True, cells + j * slot_size, occupied + 4 * j, n_cells, block,
                 n_outputs, ids, n, features + j,
             )
-    elif block.columns != NULL and n * COLUMN_SHARE >= block.n_rows:
-        for j in range(n_features):
+        elif along_columns:
+            width = 1
             fill_column(
-                cells + j * N_SLOTS * n_cells, n_cells, block,
+                cells + j * slot_size, n_cells, block,
                 block.columns + features[j] * block.n_rows, ids, n,
             )
-    elif n_features == 8:
-        fill_rows(8, False, cells, NULL, n_cells, block, 1, ids, n, features)
-    elif n_features == 7:
-        fill_rows(7, False, cells, NULL, n_cells, block, 1, ids, n, features)
-    elif n_features == 6:
-        fill_rows(6, False, cells, NULL, n_cells, block, 1, ids, n, features)
-    elif n_features == 5:
-        fill_rows(5, False, cells, NULL, n_cells, block, 1, ids, n, features)
-    elif n_features == 4:
-        fill_rows(4, False, cells, NULL, n_cells, block, 1, ids, n, features)
-    else:
-        for j in range(n_features):
+        elif n_outputs == 1:
+            fill_width(
+                False, <int> width, cells + j * slot_size, NULL, n_cells, block, ids, n,
+                features + j,
+            )
+        else:
             fill_rows(
-                1, False, cells + j * N_SLOTS * n_cells, NULL, n_cells, block, 1, ids,
+                1, False, cells + j * slot_size, NULL, n_cells, block, n_outputs, ids,
                 n, features + j,
             )
+        j += width
 
 
 cdef void drop_empty(

@@ -264,8 +264,8 @@ cdef class RealTarget(Target):
                 if self.cells[(slot * N_SLOTS + bin) * self.n_cells] == 0.0:
                     out[word] &= ~((<uint64_t> 1) << (bin - 64 * word))
 
-    cdef void clear(self, Py_ssize_t slot) noexcept nogil:
-        Target.clear(self, slot)
+    cdef void clear(self, Py_ssize_t slot, int kind) noexcept nogil:
+        Target.clear(self, slot, kind)
         memset(
             self.cells + slot * N_SLOTS * self.n_cells, 0,
             N_SLOTS * self.n_cells * sizeof(double),

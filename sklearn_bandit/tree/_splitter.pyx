@@ -168,7 +168,7 @@ cdef class Splitter:
         if set < 0:
             return
         for feature in range(self.n_features):
-            self.target.clear(self.set_slot(set) + feature)
+            self.target.clear(self.set_slot(set) + feature, 0)
         self.free_sets[self.n_free] = set
         self.n_free += 1
 

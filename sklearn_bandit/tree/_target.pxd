@@ -35,6 +35,7 @@ cdef class Target:
     ) noexcept nogil
     cdef double weight(self, const double* totals) noexcept nogil
     cdef bint is_small(self, const double* totals) noexcept nogil
+    cdef bint is_small_sample(self, Py_ssize_t n) noexcept nogil
     cdef double impurity(self, const double* totals) noexcept nogil
     cdef double score(self, const double* totals) noexcept nogil
     cdef double perfect_score(self, const double* totals) noexcept nogil
@@ -56,7 +57,7 @@ cdef class Target:
     cdef void find_occupied(
         self, Py_ssize_t slot, int kind, int32_t n_bins, uint64_t* out
     ) noexcept nogil
-    cdef void clear(self, Py_ssize_t slot) noexcept nogil
+    cdef void clear(self, Py_ssize_t slot, int kind) noexcept nogil
     cdef void subtract(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil
 
     # -- random thresholds ----

@@ -54,7 +54,7 @@ cdef class Target:
             for i in range(n):
                 sizes[block.rows[<Py_ssize_t> ids[i] * block.stride + features[j]]] += 1
 
-    cdef void clear(self, Py_ssize_t slot) noexcept nogil:
+    cdef void clear(self, Py_ssize_t slot, int kind) noexcept nogil:
         """Empty a histogram."""
         memset(self.occupied + 4 * slot, 0, 4 * sizeof(uint64_t))
         if self.sizes != NULL:
@@ -97,6 +97,10 @@ cdef class Target:
 
     cdef bint is_small(self, const double* totals) noexcept nogil:
         """Whether short integers hold all weights in a node."""
+        return False
+
+    cdef bint is_small_sample(self, Py_ssize_t n) noexcept nogil:
+        """Whether short integers hold the weights of any n rows."""
         return False
 
     cdef double impurity(self, const double* totals) noexcept nogil:
