@@ -14,6 +14,8 @@ from libc.stdint cimport int8_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
+from sklearn_bandit._simd cimport prefetch
+
 from ._data cimport MISSING_BIN, Block, Limits, Split
 from ._inline cimport copy_row
 from ._random cimport random_unit
@@ -32,6 +34,8 @@ cdef enum:
     ALL_ROWS = 0
     COPIED = 1
     RANKED = 2
+    # Rows that are fetched ahead of their use.
+    ROWS_AHEAD = 16
     # Rows of a node after which an interrupt by the user is looked for.
     SIGNAL_ROWS = 100000
 
@@ -525,6 +529,8 @@ cdef class Grower:
         cdef uint32_t* ids = &self.ids[node.start]
 
         for i in range(node.n):
+            if i + ROWS_AHEAD < node.n:
+                prefetch(block.rows + <Py_ssize_t> ids[i + ROWS_AHEAD] * stride)
             copy_row(
                 self.copied + i * stride, block.rows + <Py_ssize_t> ids[i] * stride,
                 stride,

@@ -27,8 +27,10 @@ cdef enum:
     # than the bins there are, or hardly more.
     SPARSE_ROWS = 512
     # In a block of copied rows that are no wider, the features that vary are found by
-    # comparing whole rows, eight features at once.
+    # comparing whole rows, eight features at once; in large nodes, where most features
+    # vary, only if not many more are compared than drawn.
     WIDEST_COMPARISON = 1024
+    COMPARED_PER_DRAWN = 16
 
 
 cdef class Splitter:
@@ -111,7 +113,10 @@ cdef class Splitter:
 
         best.feature = -1
         best.score = -INFINITY
-        if block.columns == NULL and block.stride <= WIDEST_COMPARISON:
+        if block.columns == NULL and (
+            block.stride <= COMPARED_PER_DRAWN * self.max_features
+            or (block.stride <= WIDEST_COMPARISON and n <= SPARSE_ROWS)
+        ):
             self.find_constants(block, ids, n, n_constant)
         place = n_constant[0]
         if n <= TINY_ROWS and self.sorts(limits):
