@@ -77,81 +77,6 @@ def inner_products(
     return sums.sum(axis=0)
 
 
-def gather(
-    const floating[:, ::1] atoms,
-    const floating[:, ::1] signals,
-    const Py_ssize_t[::1] columns,
-    const Py_ssize_t[::1] rows,
-    Py_ssize_t[::1] n_known,
-    floating[:, ::1] values,
-):
-    """Read columns at some rows, each from where it was left.
-
-    Parameters
-    ----------
-    atoms, signals : ndarray
-        As for `inner_products`.
-    columns : ndarray of intp
-        Numbers of the columns, each at most once.
-    rows : ndarray of intp
-        The rows.
-    n_known : ndarray of intp
-        How many rows of each column were read before; updated.
-    values : ndarray of shape (n_columns, n_room)
-        Written: entries of each column at the rows.
-    """
-    cdef Py_ssize_t i, j, column, n = rows.shape[0]
-    cdef const floating* entries
-
-    # On one thread: there is less to read than a team of threads takes to assemble.
-    with nogil:
-        for i in range(columns.shape[0]):
-            column = columns[i]
-            entries = _column(atoms, signals, column)
-            for j in range(n_known[column], n):
-                values[column, j] = entries[rows[j]]
-            n_known[column] = max(n, n_known[column])
-
-
-def signed_products(
-    const floating[:, ::1] values,
-    const Py_ssize_t[::1] columns,
-    const double[::1] signs,
-    const floating[::1] weights,
-    Py_ssize_t first,
-):
-    """Products of sampled columns with weights, each with a sign.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_columns, n_room)
-        Sampled columns.
-    columns : ndarray of intp
-        Which of them.
-    signs : ndarray of float
-        Sign of each.
-    weights : ndarray
-        Weights of the sampled rows from `first` on.
-    first : int
-        First row.
-
-    Returns
-    -------
-    ndarray of shape (n, n_weights)
-        The products.
-    """
-    cdef Py_ssize_t i, n_weights = weights.shape[0]
-    products = np.empty((columns.shape[0], n_weights))
-    cdef double[:, ::1] out = products
-
-    with nogil:
-        for i in range(columns.shape[0]):
-            _multiply(
-                &values[columns[i], first], &weights[0], signs[i], n_weights, &out[i, 0]
-            )
-    return products
-
-
 cdef inline const floating* _column(
     const floating[:, ::1] atoms, const floating[:, ::1] signals, Py_ssize_t column
 ) noexcept nogil:
@@ -192,12 +117,3 @@ cdef simd_void _sum_products(
                 total_a += a[j] * b[j]
             sums[i] += <double> (total_a + total_b) + <double> (total_c + total_d)
         first = stop
-
-
-cdef simd_void _multiply(
-    const floating* x, const floating* y, double sign, Py_ssize_t n, double* out
-) noexcept nogil:
-    cdef Py_ssize_t j
-
-    for j in range(n):
-        out[j] = sign * (<double> x[j] * <double> y[j])

@@ -5,12 +5,12 @@ Signals and atoms are centred without a copy: ``<v - mean(v), y - mean(y)>`` is
 columns and known by their numbers: atoms first, then signals.
 """
 
+from functools import cached_property
+
 import numpy as np
 
-from ._columns import gather, inner_products
-
-# Rows in the first portion of a sample; each later one doubles it.
-FIRST_ROWS = 512
+from .._threads import effective_n_threads
+from ._columns import inner_products
 
 
 class Dictionary:
@@ -24,20 +24,24 @@ class Dictionary:
         One signal a column, in Fortran order.
     centred : bool
         Whether all are taken relative to their means.
-    n_threads : int
-        Number of threads; the sums do not depend on it.
+    n_jobs : int or None
+        Number of threads, as of the estimator; the sums do not depend on it.
     """
 
-    def __init__(self, atoms, signals, centred, n_threads):
+    def __init__(self, atoms, signals, centred, n_jobs):
         self.atoms = atoms.T
         self.signals = signals.T
         self.centred = centred
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.n_samples, self.n_atoms = atoms.shape
-        self.n_columns = self.n_atoms + signals.shape[1]
         self.n_multiplied = 0
         self._means = {}
         self._products = {}
+
+    @cached_property
+    def n_threads(self):
+        """Number of threads; not asked for before it is needed, which takes long."""
+        return effective_n_threads(self.n_jobs)
 
     def signal(self, target):
         """Return the number of a signal's column."""
@@ -89,52 +93,6 @@ class Dictionary:
 
     def _signal(self, column):
         return self.signals[column - self.n_atoms]
-
-
-class Sample:
-    """Atoms and signals at random rows, each read as far as it is needed.
-
-    Rows are drawn with replacement from all rows: nothing depends on how many there
-    are. All targets and steps see the same ones.
-    """
-
-    def __init__(self, dictionary, rng):
-        self.dictionary = dictionary
-        self.rng = rng
-        self.values = np.empty((dictionary.n_columns, 0), dictionary.atoms.dtype)
-        self._rows = np.empty(0, dtype=np.intp)
-        self._n_known = np.zeros(dictionary.n_columns, dtype=np.intp)
-
-    def read(self, columns, n):
-        """Make the first n rows of some columns known; they are rows of `values`."""
-        while len(self._rows) < n:
-            # Sorted, to be read in the order of memory, but only within a portion: at
-            # the end of any portion, what was drawn so far is a random sample.
-            size = len(self._rows) or FIRST_ROWS
-            new = np.sort(self.rng.randint(0, self.dictionary.n_samples, size=size))
-            self._rows = np.append(self._rows, new)
-        if self.values.shape[1] < n:
-            values = np.empty((len(self.values), len(self._rows)), self.values.dtype)
-            values[:, : self.values.shape[1]] = self.values
-            self.values = values
-        gather(
-            self.dictionary.atoms,
-            self.dictionary.signals,
-            np.asarray(columns, dtype=np.intp),
-            self._rows[:n],
-            self._n_known,
-            self.values,
-        )
-
-    def column(self, i, n):
-        """Return a column at the first n rows drawn."""
-        self.read([i], n)
-        return self.values[i, :n]
-
-    def columns(self, columns, first, last):
-        """Return some columns at the rows drawn from `first` to `last`."""
-        self.read(columns, last)
-        return self.values[columns, first:last]
 
 
 def _pair(i, j):

@@ -8,11 +8,8 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
-from .._threads import effective_n_threads
-from ..bandit import split_delta
-from ..bandit._arms import Arms
-from ._columns import signed_products
-from ._dictionary import FIRST_ROWS, Dictionary, Sample
+from ._dictionary import Dictionary
+from ._sample import FIRST_ROWS, Sample
 
 # A product at a random row costs as much as so many in a row, on atoms of millions of
 # rows (measured: 0.1 to 0.3 microseconds): beyond one row in so many, exact products
@@ -173,10 +170,8 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.coef == "sampled" and self.delta == 0:
             raise ValueError("delta=0 asks for exact inner products: use coef='exact'.")
         n_steps = self._check_steps(*X.shape)
-        rng = check_random_state(self.random_state)
-        n_threads = effective_n_threads(self.n_jobs)
-        dictionary = Dictionary(X, signals, self.fit_intercept, n_threads)
-        sample = Sample(dictionary, rng)
+        dictionary = Dictionary(X, signals, self.fit_intercept, self.n_jobs)
+        sample = Sample(dictionary.atoms, dictionary.signals, self._generator())
         if self.coef == "exact" or X.shape[0] <= self.sample_size:
             fits = [_ExactFit(dictionary, t) for t in range(signals.shape[1])]
         else:
@@ -188,6 +183,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         for target, fit in enumerate(fits):
             n_sampled += self._pursue(dictionary, sample, target, fit, n_steps)
         self._store(dictionary, fits, y.ndim)
+        n_sampled += sum(fit.n_multiplied for fit in fits)
         self.n_multiplications_ = int(dictionary.n_multiplied + n_sampled)
         return self
 
@@ -221,6 +217,13 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return self.n_nonzero_coefs
         return max(n_atoms // 10, 1)
 
+    def _generator(self):
+        """Return a generator; seeding a `RandomState` takes longer than a step."""
+        seed = self.random_state
+        if not isinstance(seed, Integral):
+            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
+        return np.random.default_rng(seed)
+
     def _pursue(self, dictionary, sample, target, fit, n_steps):
         """Choose atoms for one signal; return the number of products sampled."""
         n_sampled = 0
@@ -248,17 +251,25 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _choose(self, dictionary, sample, target, fit, excluded, delta):
         """Return the atom with the largest inner product, and the products sampled."""
         n_samples, n_atoms = dictionary.n_samples, dictionary.n_atoms
-        candidates = np.setdiff1d(np.arange(n_atoms), excluded)
+        is_candidate = np.ones(n_atoms, dtype=bool)
+        is_candidate[excluded] = False
+        candidates = np.flatnonzero(is_candidate)
         n_sampled = 0
         limit = n_samples // RANDOM_COST
         if isinstance(fit, _SampledFit):
             limit = min(MAX_ROWS_SAMPLED, n_samples)
         if delta > 0 and limit >= FIRST_ROWS and len(candidates) > 1:
-            candidates, best, n_sampled = self._sample(
-                sample, target, fit, candidates, delta, limit
+            candidates, best, n_sampled = sample.race(
+                candidates,
+                fit.signal,
+                np.array(fit.support, dtype=np.intp),
+                fit.coefs,
+                fit.intercept(),
+                delta,
+                limit,
             )
             if len(candidates) == 1 or isinstance(fit, _SampledFit):
-                return int(best), n_sampled
+                return best, n_sampled
         correlations = np.abs(
             dictionary.correlations(candidates, target, fit.support, fit.coefs)
         )
@@ -267,35 +278,6 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if correlations[best] <= fit.rounding(int(candidates[best])):
             return None, n_sampled
         return int(candidates[best]), n_sampled
-
-    def _sample(self, sample, target, fit, candidates, delta, limit):
-        """Drop atoms by sampled rows; return those left, the best, and the products.
-
-        An atom is two arms, one for each sign of its inner product.
-        """
-        n = len(candidates)
-        arms = Arms(2 * n, paired=True)
-        n_used, n_round, n_products = 0, 0, 0
-        n_next = FIRST_ROWS
-        while arms.n_alive > 1 and n_next <= limit:
-            ids = arms.ids
-            columns = candidates[ids % n]
-            alive = np.unique(columns)
-            sample.read(alive, n_next)
-            n_products += len(alive) * (n_next - n_used)
-            residual = fit.sampled_residual(sample, n_used, n_next)
-            # Smaller is better: the arm of the positive sign pays the negative product.
-            signs = np.where(ids < n, -1.0, 1.0)
-            arms.add(
-                signed_products(sample.values, columns, signs, residual, n_used), 1
-            )
-            n_round += 1
-            share = split_delta(delta, 2 * n, n_round)
-            arms.update_radii("paired", share, np.inf, 0.0, 0.0)
-            arms.eliminate(1)
-            n_used, n_next = n_next, 2 * n_next
-        best = candidates[arms.ids[np.argmin(arms.means)] % n]
-        return candidates[np.unique(arms.ids % n)], best, n_products
 
     def _store(self, dictionary, fits, y_ndim):
         coefs = np.zeros((len(fits), dictionary.n_atoms), dictionary.atoms.dtype)
@@ -316,6 +298,8 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 class _ExactFit:
     """Coefficients of one signal from exact inner products."""
+
+    n_multiplied = 0  # beside those that the dictionary counts
 
     def __init__(self, dictionary, target):
         self.dictionary = dictionary
@@ -366,12 +350,6 @@ class _ExactFit:
         )
         return True
 
-    def sampled_residual(self, sample, first, last):
-        """Return what is left of the signal at some rows of a sample."""
-        columns = sample.columns([self.signal, *self.support], first, last)
-        residual = columns[0] - self.coefs @ columns[1:]
-        return (residual - self.intercept()).astype(columns.dtype)
-
     def rounding(self, atom):
         """Return an inner product that means nothing."""
         norm = self.dictionary.products(atom, [atom])[0]
@@ -380,6 +358,8 @@ class _ExactFit:
 
     def intercept(self):
         """Return the constant that goes with the coefficients; zero unless centred."""
+        if not self.dictionary.centred:
+            return 0.0
         means = [self.dictionary.mean(j) for j in self.support]
         return self.dictionary.mean(self.signal) - np.dot(self.coefs, means)
 
@@ -404,11 +384,12 @@ class _SampledFit:
         self.values, self.value_mean = self._read(self.signal)
         self.left = self.values.copy()
         self.columns = []  # of the support, centred
+        self.norms = []  # their squared norms
         self.means = []
         self.support = []
         self.coefs = np.empty(0)
         self.n_steps = 0
-        self._gram = np.empty((0, 0))
+        self.n_multiplied = 0
 
     @property
     def residual(self):
@@ -419,40 +400,42 @@ class _SampledFit:
         """Take an atom in; False if it has nothing to add."""
         if atom not in self.support:
             column, mean = self._read(atom)
-            products = np.array([column @ other for other in [*self.columns, column]])
-            if not products[-1] > 0:
+            norm = float(column @ column)
+            self.n_multiplied += self.n_rows
+            if not norm > 0:
                 return False
             self.support.append(atom)
             self.columns.append(column)
+            self.norms.append(norm)
             self.means.append(mean)
             self.coefs = np.append(self.coefs, 0.0)
-            self._gram = np.pad(self._gram, (0, 1))
-            self._gram[-1] = self._gram[:, -1] = products
-        position = self.support.index(atom)
-        own = self.columns[position]
-        step = own @ self.left / self._gram[position, position]
-        self.coefs[position] += step
-        self.left -= step * own
         self.n_steps += 1
         if orthogonal:
-            products = np.array([column @ self.values for column in self.columns])
-            self.coefs = np.linalg.lstsq(self._gram, products, rcond=None)[0]
-            self.left = self.values - self.coefs @ np.array(self.columns)
+            columns = np.array(self.columns)
+            self.coefs = np.linalg.lstsq(
+                columns @ columns.T, columns @ self.values, rcond=None
+            )[0]
+            self.left = self.values - self.coefs @ columns
+            self.n_multiplied += len(columns) * (len(columns) + 1) * self.n_rows
+        else:
+            position = self.support.index(atom)
+            own = self.columns[position]
+            step = own @ self.left / self.norms[position]
+            self.coefs[position] += step
+            self.left -= step * own
+            self.n_multiplied += self.n_rows
         return True
-
-    def sampled_residual(self, sample, first, last):
-        """Return what is left of the signal at some rows of a sample."""
-        columns = sample.columns([self.signal, *self.support], first, last)
-        residual = columns[0] - self.coefs @ columns[1:]
-        return (residual - self.intercept()).astype(columns.dtype)
 
     def intercept(self):
         """Return the constant that goes with the coefficients; zero unless centred."""
+        if not self.centred:
+            return 0.0
         return self.value_mean - np.dot(self.coefs, self.means)
 
     def _read(self, column):
         """Return a column at the sampled rows, centred, and its mean there."""
-        values = self.sample.column(column, self.n_rows).astype(np.float64)
+        values = self.sample.column(column, self.n_rows)
         mean = values.mean() if self.centred else 0.0
-        values -= mean
+        if self.centred:
+            values -= mean
         return values, mean
