@@ -13,8 +13,81 @@ from .._threads import effective_n_threads
 from ._columns import inner_products
 
 
-class Dictionary:
-    """Exact inner products, kept in a table.
+class Products:
+    """Inner products and means of columns, kept in tables.
+
+    Parameters
+    ----------
+    n_atoms : int
+        Number of atoms.
+    n_rows : int
+        Number of rows that each inner product takes.
+    centred : bool
+        Whether columns are taken relative to their means.
+    scale : float
+        How many times as many rows there are.
+    """
+
+    def __init__(self, n_atoms, n_rows, centred, scale):
+        self.n_atoms = n_atoms
+        self.n_rows = n_rows
+        self.centred = centred
+        self.scale = scale
+        self.n_multiplied = 0
+        self._means = {}
+        self._products = {}
+
+    def signal(self, target):
+        """Return the number of a signal's column."""
+        return self.n_atoms + target
+
+    def mean(self, i):
+        """Mean of a column; zero unless centred."""
+        if not self.centred:
+            return 0.0
+        if i not in self._means:
+            self._means[i] = self._mean(i)
+        return self._means[i]
+
+    def products(self, i, others):
+        """Inner products of one column with others."""
+        missing = [j for j in others if _pair(i, j) not in self._products]
+        if missing:
+            totals = self._multiply(i, np.array(missing)).tolist()
+            self.n_multiplied += len(missing) * self.n_rows
+            for j, total in zip(missing, totals, strict=True):
+                centre = self.n_rows * self.mean(i) * self.mean(j)
+                self._products[_pair(i, j)] = total - centre
+        return np.array([self._products[_pair(i, j)] for j in others])
+
+
+class SampledProducts(Products):
+    """Inner products over the first rows of a sample.
+
+    Parameters
+    ----------
+    sample : Sample
+        The sample.
+    dictionary : Dictionary
+        What it is a sample of.
+    n_rows : int
+        Number of rows.
+    """
+
+    def __init__(self, sample, dictionary, n_rows):
+        scale = dictionary.n_rows / n_rows
+        super().__init__(dictionary.n_atoms, n_rows, dictionary.centred, scale)
+        self.sample = sample
+
+    def _mean(self, i):
+        return self.sample.mean(i, self.n_rows)
+
+    def _multiply(self, i, others):
+        return self.sample.products(i, others, self.n_rows)
+
+
+class Dictionary(Products):
+    """Exact inner products.
 
     Parameters
     ----------
@@ -29,45 +102,15 @@ class Dictionary:
     """
 
     def __init__(self, atoms, signals, centred, n_jobs):
+        super().__init__(atoms.shape[1], len(atoms), centred, 1.0)
         self.atoms = atoms.T
         self.signals = signals.T
-        self.centred = centred
         self.n_jobs = n_jobs
-        self.n_samples, self.n_atoms = atoms.shape
-        self.n_multiplied = 0
-        self._means = {}
-        self._products = {}
 
     @cached_property
     def n_threads(self):
         """Number of threads; not asked for before it is needed, which takes long."""
         return effective_n_threads(self.n_jobs)
-
-    def signal(self, target):
-        """Return the number of a signal's column."""
-        return self.n_atoms + target
-
-    def mean(self, i):
-        """Mean of a column; zero unless centred."""
-        if not self.centred:
-            return 0.0
-        if i not in self._means:
-            column = self.atoms[i] if i < self.n_atoms else self._signal(i)
-            self._means[i] = float(np.mean(column, dtype=np.float64))
-        return self._means[i]
-
-    def products(self, i, others):
-        """Inner products of one column with others."""
-        missing = [j for j in others if _pair(i, j) not in self._products]
-        if missing:
-            totals = inner_products(
-                self.atoms, self.signals, i, np.array(missing), self.n_threads
-            )
-            self.n_multiplied += len(missing) * self.n_samples
-            for j, total in zip(missing, totals, strict=True):
-                centre = self.n_samples * self.mean(i) * self.mean(j)
-                self._products[_pair(i, j)] = total - centre
-        return np.array([self._products[_pair(i, j)] for j in others])
 
     def correlations(self, atoms, target, support, coefs):
         """Exact inner products of some atoms with what `support` leaves of a signal."""
@@ -88,8 +131,15 @@ class Dictionary:
             residual -= coefs.astype(dtype) @ self.atoms[support]
             shift = sum(c * self.mean(j) for j, c in zip(support, coefs, strict=True))
             residual += dtype.type(shift)
-        self.n_multiplied += self.n_samples * (self.n_atoms + len(support))
+        self.n_multiplied += self.n_rows * (self.n_atoms + len(support))
         return (self.atoms @ residual).astype(np.float64)
+
+    def _mean(self, i):
+        column = self.atoms[i] if i < self.n_atoms else self._signal(i)
+        return float(np.mean(column, dtype=np.float64))
+
+    def _multiply(self, i, others):
+        return inner_products(self.atoms, self.signals, i, others, self.n_threads)
 
     def _signal(self, column):
         return self.signals[column - self.n_atoms]

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
-from ._dictionary import Dictionary
+from ._dictionary import Dictionary, SampledProducts
 from ._sample import FIRST_ROWS, Sample
 
 # A product at a random row costs as much as so many in a row, on atoms of millions of
@@ -20,6 +20,10 @@ MAX_ROWS_SAMPLED = 1 << 16
 # Plain matching pursuit may choose an atom again; with `tol` alone it ends after so
 # many steps an atom.
 MAX_STEPS_PER_ATOM = 10
+
+# An atom that has no more than this share of its squared norm outside of the span of
+# those chosen depends on them: the rest is rounding.
+DEPENDENT = 1e-12
 
 
 class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -172,19 +176,15 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         n_steps = self._check_steps(*X.shape)
         dictionary = Dictionary(X, signals, self.fit_intercept, self.n_jobs)
         sample = Sample(dictionary.atoms, dictionary.signals, self._generator())
-        if self.coef == "exact" or X.shape[0] <= self.sample_size:
-            fits = [_ExactFit(dictionary, t) for t in range(signals.shape[1])]
-        else:
-            fits = [
-                _SampledFit(dictionary, sample, t, self.sample_size)
-                for t in range(signals.shape[1])
-            ]
+        table = dictionary
+        if self.coef == "sampled" and X.shape[0] > max(self.sample_size, FIRST_ROWS):
+            table = SampledProducts(sample, dictionary, self.sample_size)
+        fits = [_Fit(table, target) for target in range(signals.shape[1])]
         n_sampled = 0
         for target, fit in enumerate(fits):
             n_sampled += self._pursue(dictionary, sample, target, fit, n_steps)
         self._store(dictionary, fits, y.ndim)
-        n_sampled += sum(fit.n_multiplied for fit in fits)
-        self.n_multiplications_ = int(dictionary.n_multiplied + n_sampled)
+        self.n_multiplications_ = int(table.n_multiplied + n_sampled)
         return self
 
     def predict(self, X):
@@ -250,15 +250,15 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _choose(self, dictionary, sample, target, fit, excluded, delta):
         """Return the atom with the largest inner product, and the products sampled."""
-        n_samples, n_atoms = dictionary.n_samples, dictionary.n_atoms
-        is_candidate = np.ones(n_atoms, dtype=bool)
+        is_candidate = np.ones(dictionary.n_atoms, dtype=bool)
         is_candidate[excluded] = False
         candidates = np.flatnonzero(is_candidate)
         n_sampled = 0
-        limit = n_samples // RANDOM_COST
-        if isinstance(fit, _SampledFit):
-            limit = min(MAX_ROWS_SAMPLED, n_samples)
-        if delta > 0 and limit >= FIRST_ROWS and len(candidates) > 1:
+        all_sampled = fit.table is not dictionary
+        limit = dictionary.n_rows // RANDOM_COST
+        if all_sampled:
+            limit = min(MAX_ROWS_SAMPLED, dictionary.n_rows)
+        if all_sampled or (delta > 0 and limit >= FIRST_ROWS and len(candidates) > 1):
             candidates, best, n_sampled = sample.race(
                 candidates,
                 fit.signal,
@@ -268,7 +268,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 delta,
                 limit,
             )
-            if len(candidates) == 1 or isinstance(fit, _SampledFit):
+            if all_sampled or len(candidates) == 1:
                 return best, n_sampled
         correlations = np.abs(
             dictionary.correlations(candidates, target, fit.support, fit.coefs)
@@ -296,14 +296,12 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.support_, self.n_iter_ = supports, n_iter
 
 
-class _ExactFit:
-    """Coefficients of one signal from exact inner products."""
+class _Fit:
+    """Coefficients of one signal from exact or sampled inner products."""
 
-    n_multiplied = 0  # beside those that the dictionary counts
-
-    def __init__(self, dictionary, target):
-        self.dictionary = dictionary
-        self.signal = dictionary.signal(target)
+    def __init__(self, table, target):
+        self.table = table
+        self.signal = table.signal(target)
         self.support = []
         self.coefs = np.empty(0)
         self.n_steps = 0
@@ -311,23 +309,23 @@ class _ExactFit:
 
     @property
     def energy(self):
-        """Squared norm of the signal."""
+        """Squared norm of the signal, over the rows of the table."""
         if self._energy is None:
-            self._energy = self.dictionary.products(self.signal, [self.signal])[0]
+            self._energy = self.table.products(self.signal, [self.signal])[0]
         return self._energy
 
     @property
     def residual(self):
-        """Squared norm of what is left."""
+        """Squared norm of what is left, or an estimate of it."""
         if not self.support:
-            return self.energy
+            return self.table.scale * self.energy
         product = self._products()
         explained = 2 * self.coefs @ product - self.coefs @ self._gram() @ self.coefs
-        return max(self.energy - explained, 0.0)
+        return self.table.scale * max(self.energy - explained, 0.0)
 
     def add(self, atom, orthogonal):
         """Take an atom in; False if it has nothing to add."""
-        products = self.dictionary.products(atom, [atom, self.signal, *self.support])
+        products = self.table.products(atom, [atom, self.signal, *self.support])
         norm, product = products[0], products[1]
         if norm <= 0:
             return False
@@ -336,14 +334,21 @@ class _ExactFit:
             self.support.append(atom)
             self.coefs = np.append(self.coefs, 0.0)
         self.coefs[self.support.index(atom)] += left / norm
-        self.n_steps += 1
-        if not orthogonal:
-            return True
-        try:
-            factor = np.linalg.cholesky(self._gram())
-        except np.linalg.LinAlgError:
+        if orthogonal and not self._solve():
             self.support.pop()
             self.coefs = self.coefs[:-1]
+            return False
+        self.n_steps += 1
+        return True
+
+    def _solve(self):
+        """Fit all coefficients anew; False if the last atom depends on the others."""
+        gram = self._gram()
+        try:
+            factor = np.linalg.cholesky(gram)
+        except np.linalg.LinAlgError:
+            return False
+        if factor[-1, -1] ** 2 <= DEPENDENT * gram[-1, -1]:
             return False
         self.coefs = np.linalg.solve(
             factor.T, np.linalg.solve(factor, self._products())
@@ -352,90 +357,19 @@ class _ExactFit:
 
     def rounding(self, atom):
         """Return an inner product that means nothing."""
-        norm = self.dictionary.products(atom, [atom])[0]
-        eps = np.finfo(self.dictionary.atoms.dtype).eps
+        norm = self.table.products(atom, [atom])[0]
+        eps = np.finfo(self.table.atoms.dtype).eps
         return 8 * eps * np.sqrt(max(norm * self.energy, 0.0))
 
     def intercept(self):
         """Return the constant that goes with the coefficients; zero unless centred."""
-        if not self.dictionary.centred:
+        if not self.table.centred:
             return 0.0
-        means = [self.dictionary.mean(j) for j in self.support]
-        return self.dictionary.mean(self.signal) - np.dot(self.coefs, means)
+        means = [self.table.mean(j) for j in self.support]
+        return self.table.mean(self.signal) - np.dot(self.coefs, means)
 
     def _gram(self):
-        return np.array(
-            [self.dictionary.products(i, self.support) for i in self.support]
-        )
+        return np.array([self.table.products(i, self.support) for i in self.support])
 
     def _products(self):
-        return self.dictionary.products(self.signal, self.support)
-
-
-class _SampledFit:
-    """Coefficients of one signal from a sample of rows of fixed size."""
-
-    def __init__(self, dictionary, sample, target, n_sample):
-        self.sample = sample
-        self.n_rows = n_sample
-        self.signal = dictionary.signal(target)
-        self.centred = dictionary.centred
-        self.factor = dictionary.n_samples / n_sample
-        self.values, self.value_mean = self._read(self.signal)
-        self.left = self.values.copy()
-        self.columns = []  # of the support, centred
-        self.norms = []  # their squared norms
-        self.means = []
-        self.support = []
-        self.coefs = np.empty(0)
-        self.n_steps = 0
-        self.n_multiplied = 0
-
-    @property
-    def residual(self):
-        """Estimate of the squared norm of what is left."""
-        return self.factor * float(self.left @ self.left)
-
-    def add(self, atom, orthogonal):
-        """Take an atom in; False if it has nothing to add."""
-        if atom not in self.support:
-            column, mean = self._read(atom)
-            norm = float(column @ column)
-            self.n_multiplied += self.n_rows
-            if not norm > 0:
-                return False
-            self.support.append(atom)
-            self.columns.append(column)
-            self.norms.append(norm)
-            self.means.append(mean)
-            self.coefs = np.append(self.coefs, 0.0)
-        self.n_steps += 1
-        if orthogonal:
-            columns = np.array(self.columns)
-            self.coefs = np.linalg.lstsq(
-                columns @ columns.T, columns @ self.values, rcond=None
-            )[0]
-            self.left = self.values - self.coefs @ columns
-            self.n_multiplied += len(columns) * (len(columns) + 1) * self.n_rows
-        else:
-            position = self.support.index(atom)
-            own = self.columns[position]
-            step = own @ self.left / self.norms[position]
-            self.coefs[position] += step
-            self.left -= step * own
-            self.n_multiplied += self.n_rows
-        return True
-
-    def intercept(self):
-        """Return the constant that goes with the coefficients; zero unless centred."""
-        if not self.centred:
-            return 0.0
-        return self.value_mean - np.dot(self.coefs, self.means)
-
-    def _read(self, column):
-        """Return a column at the sampled rows, centred, and its mean there."""
-        values = self.sample.column(column, self.n_rows)
-        mean = values.mean() if self.centred else 0.0
-        if self.centred:
-            values -= mean
-        return values, mean
+        return self.table.products(self.signal, self.support)

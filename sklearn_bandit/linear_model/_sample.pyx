@@ -77,23 +77,61 @@ cdef class Sample:
         start_quantiles(&self.quantiles, 0.0)
         self.owners = [atoms, signals]
 
-    def column(self, Py_ssize_t column, Py_ssize_t n):
-        """Return a column at the first `n` rows drawn, in double precision."""
-        cdef Py_ssize_t j, p = 0, first = 0
-        entries = np.empty(n)
-        cdef double[::1] out = entries
+    def products(self, Py_ssize_t column, const Py_ssize_t[::1] others, Py_ssize_t n):
+        """Inner products of a column with others over the first `n` rows drawn.
 
-        while first < n:
+        Parameters
+        ----------
+        column : int
+            Number of the column.
+        others : ndarray of intp
+            Numbers of the others.
+        n : int
+            Number of rows.
+
+        Returns
+        -------
+        ndarray of shape (n_others,)
+            The inner products.
+        """
+        cdef Py_ssize_t i, p = 0, size, n_left = n
+        cdef Portion* portion
+        totals = np.zeros(others.shape[0])
+        cdef double[::1] out = totals
+
+        while n_left > 0:
             if p == self.n_portions:
                 self._draw()
+            portion = &self.portions[p]
+            size = min(portion.size, n_left)
             self._read(p, column)
-            for j in range(min(self.portions[p].size, n - first)):
-                out[first + j] = self.portions[p].values[
-                    column * self.portions[p].size + j
-                ]
-            first += self.portions[p].size
+            for i in range(others.shape[0]):
+                self._read(p, others[i])
+                _add_products(
+                    portion.values + others[i] * portion.size,
+                    portion.values + column * portion.size, size, &out[i],
+                )
+            n_left -= size
             p += 1
-        return entries
+        return totals
+
+    def mean(self, Py_ssize_t column, Py_ssize_t n):
+        """Mean of a column over the first `n` rows drawn."""
+        cdef Py_ssize_t j, p = 0, size, n_left = n
+        cdef Portion* portion
+        cdef double total = 0.0
+
+        while n_left > 0:
+            if p == self.n_portions:
+                self._draw()
+            portion = &self.portions[p]
+            size = min(portion.size, n_left)
+            self._read(p, column)
+            for j in range(size):
+                total += portion.values[column * portion.size + j]
+            n_left -= size
+            p += 1
+        return total / n
 
     def race(
         self,
@@ -147,7 +185,7 @@ cdef class Sample:
         cdef double* radius = &work[2, 0]
         cdef Portion* portion
 
-        # An error probability that all races have in common: so have they the quantiles.
+        # An error probability, and so quantiles, that all races have in common.
         delta = split_delta(delta, 2 * self.n_atoms, 1, _n_rounds(limit))
         if delta != self.quantiles.delta:
             start_quantiles(&self.quantiles, delta)
@@ -196,28 +234,29 @@ cdef class Sample:
         double* radius,
     ) noexcept:
         """Mean difference to the pivot and its radius, for the nearer of both signs."""
-        cdef double own = 1.0 if pivot_total >= 0.0 else -1.0, sign
-        cdef double centre, width, sums[2]
-        cdef Py_ssize_t p, i_sign
+        cdef double own = 1.0 if pivot_total >= 0.0 else -1.0, sums[4]
+        cdef double centres[2]
+        cdef double width
+        cdef Py_ssize_t p, i
         cdef Portion* portion
 
-        for i_sign in range(2):
-            sign = 1.0 - 2.0 * i_sign
-            centre = (own * pivot_total - sign * total) / n_used
-            sums[0] = sums[1] = 0.0
-            for p in range(n_portions):
-                portion = &self.portions[p]
-                _add_powers(
-                    portion.values + pivot * portion.size, own,
-                    portion.values + column * portion.size, sign,
-                    portion.residual, centre, portion.size, sums,
-                )
-            width = tabled_paired_radius(
-                &self.quantiles, sums[0] / (n_used - 1), n_used,
-                _coarse(effective_size(sums[0], sums[1])), INFINITY,
+        centres[0] = own * (pivot_total - total) / n_used
+        centres[1] = own * (pivot_total + total) / n_used
+        sums[0] = sums[1] = sums[2] = sums[3] = 0.0
+        for p in range(n_portions):
+            portion = &self.portions[p]
+            _add_powers(
+                portion.values + pivot * portion.size,
+                portion.values + column * portion.size,
+                portion.residual, own, centres, portion.size, sums,
             )
-            if i_sign == 0 or centre - width < mean[0] - radius[0]:
-                mean[0] = centre
+        for i in range(2):
+            width = tabled_paired_radius(
+                &self.quantiles, sums[2 * i] / (n_used - 1), n_used,
+                _coarse(effective_size(sums[2 * i], sums[2 * i + 1])), INFINITY,
+            )
+            if i == 0 or centres[i] - width < mean[0] - radius[0]:
+                mean[0] = centres[i]
                 radius[0] = width
 
     cdef void _fill_residual(
@@ -360,22 +399,32 @@ cdef simd_void _add_products(
 
 cdef simd_void _add_powers(
     const double* pivot,
-    double own,
     const double* column,
-    double sign,
     const double* residual,
-    double centre,
+    double own,
+    const double* centres,
     Py_ssize_t n,
     double* sums,
 ) noexcept nogil:
-    """Add the second and fourth powers of centred differences of two arms."""
+    """Add the second and fourth powers of centred differences, for both signs.
+
+    `own` is the pivot's sign. The atom's is the same first, and then the other one.
+    """
     cdef Py_ssize_t j
-    cdef double gap, square, sum_2 = 0.0, sum_4 = 0.0
+    cdef double factor, gap, square, same = centres[0], other = centres[1]
+    cdef double same_2 = 0.0, same_4 = 0.0, other_2 = 0.0, other_4 = 0.0
 
     for j in range(n):
-        gap = residual[j] * (own * pivot[j] - sign * column[j]) - centre
+        factor = own * residual[j]
+        gap = factor * (pivot[j] - column[j]) - same
         square = gap * gap
-        sum_2 += square
-        sum_4 += square * square
-    sums[0] += sum_2
-    sums[1] += sum_4
+        same_2 += square
+        same_4 += square * square
+        gap = factor * (pivot[j] + column[j]) - other
+        square = gap * gap
+        other_2 += square
+        other_4 += square * square
+    sums[0] += same_2
+    sums[1] += same_4
+    sums[2] += other_2
+    sums[3] += other_4
