@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from .._threads import effective_n_threads
-from ._columns import inner_products
+from ._columns import gram, inner_products
 
 
 class Products:
@@ -53,12 +53,15 @@ class Products:
         """Inner products of one column with others."""
         missing = [j for j in others if _pair(i, j) not in self._products]
         if missing:
-            totals = self._multiply(i, np.array(missing)).tolist()
-            self.n_multiplied += len(missing) * self.n_rows
-            for j, total in zip(missing, totals, strict=True):
-                centre = self.n_rows * self.mean(i) * self.mean(j)
-                self._products[_pair(i, j)] = total - centre
+            self._keep(i, missing, self._multiply(i, np.array(missing)))
         return np.array([self._products[_pair(i, j)] for j in others])
+
+    def _keep(self, i, others, totals):
+        """Put products into the table, less what the means make of them."""
+        self.n_multiplied += len(others) * self.n_rows
+        for j, total in zip(others, totals.tolist(), strict=True):
+            centre = self.n_rows * self.mean(i) * self.mean(j)
+            self._products[_pair(i, j)] = total - centre
 
 
 class SampledProducts(Products):
@@ -112,9 +115,14 @@ class Dictionary(Products):
         """Number of threads; not asked for before it is needed, which takes long."""
         return effective_n_threads(self.n_jobs)
 
-    def correlations(self, atoms, target, support, coefs):
+    def prepare(self, columns):
+        """Compute the inner products of all pairs of some columns, in one pass."""
+        table = gram(self.atoms, self.signals, np.array(columns), self.n_threads)
+        for position, i in enumerate(columns):
+            self._keep(i, columns[position:], table[position, position:])
+
+    def correlations(self, atoms, signal, support, coefs):
         """Exact inner products of some atoms with what `support` leaves of a signal."""
-        signal = self.signal(target)
         if len(atoms) > 2 * (1 + len(support)):
             return self._all_correlations(signal, support, coefs)[atoms]
         found = np.empty(len(atoms))

@@ -21,6 +21,10 @@ MAX_ROWS_SAMPLED = 1 << 16
 # many steps an atom.
 MAX_STEPS_PER_ATOM = 10
 
+# Exact fits are rehearsed on so many rows, and for so many steps at most.
+REHEARSAL_ROWS = 4_096
+MAX_REHEARSED = 32
+
 # An atom that has no more than this share of its squared norm outside of the span of
 # those chosen depends on them: the rest is rounding.
 DEPENDENT = 1e-12
@@ -181,8 +185,18 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             table = SampledProducts(sample, dictionary, self.sample_size)
         fits = [_Fit(table, target) for target in range(signals.shape[1])]
         n_sampled = 0
-        for target, fit in enumerate(fits):
-            n_sampled += self._pursue(dictionary, sample, target, fit, n_steps)
+        if table is dictionary and self.delta > 0:
+            n_sampled = self._rehearse(dictionary, sample, fits, n_steps)
+        for fit in fits:
+            n_new, is_complete = self._pursue(dictionary, sample, fit, n_steps)
+            n_sampled += n_new
+            if not is_complete:
+                warnings.warn(
+                    "Matching pursuit ended early: the atoms left have nothing in "
+                    "common with the residual, or depend on those chosen.",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
         self._store(dictionary, fits, y.ndim)
         self.n_multiplications_ = int(table.n_multiplied + n_sampled)
         return self
@@ -224,8 +238,29 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
         return np.random.default_rng(seed)
 
-    def _pursue(self, dictionary, sample, target, fit, n_steps):
-        """Choose atoms for one signal; return the number of products sampled."""
+    def _rehearse(self, dictionary, sample, fits, n_steps):
+        """Guess by sampled coefficients which atoms will be chosen for the signals.
+
+        What the exact fit needs of these is computed in one pass over them, instead of
+        one in every step over all chosen so far. A wrong guess costs time, nothing
+        else. Returns the number of products sampled.
+        """
+        n_steps = min(n_steps, MAX_REHEARSED)
+        if n_steps == 1 or dictionary.n_rows < RANDOM_COST * REHEARSAL_ROWS:
+            return 0
+        table = SampledProducts(sample, dictionary, REHEARSAL_ROWS)
+        n_sampled = 0
+        for target, fit in enumerate(fits):
+            rehearsal = _Fit(table, target)
+            n_sampled += self._pursue(dictionary, sample, rehearsal, n_steps)[0]
+            dictionary.prepare([*rehearsal.support, fit.signal])
+        return n_sampled + table.n_multiplied
+
+    def _pursue(self, dictionary, sample, fit, n_steps):
+        """Choose atoms for one signal.
+
+        Returns the number of products sampled, and whether there were atoms enough.
+        """
         n_sampled = 0
         n_choices = n_steps if self.tol is None else dictionary.n_atoms
         for _ in range(n_steps):
@@ -235,20 +270,14 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             if len(excluded) == dictionary.n_atoms:
                 break
             atom, n_new = self._choose(
-                dictionary, sample, target, fit, excluded, self.delta / n_choices
+                dictionary, sample, fit, excluded, self.delta / n_choices
             )
             n_sampled += n_new
             if atom is None or not fit.add(atom, self.orthogonal):
-                warnings.warn(
-                    "Matching pursuit ended early: the atoms left have nothing in "
-                    "common with the residual, or depend on those chosen.",
-                    RuntimeWarning,
-                    stacklevel=3,
-                )
-                break
-        return n_sampled
+                return n_sampled, False
+        return n_sampled, True
 
-    def _choose(self, dictionary, sample, target, fit, excluded, delta):
+    def _choose(self, dictionary, sample, fit, excluded, delta):
         """Return the atom with the largest inner product, and the products sampled."""
         is_candidate = np.ones(dictionary.n_atoms, dtype=bool)
         is_candidate[excluded] = False
@@ -271,7 +300,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             if all_sampled or len(candidates) == 1:
                 return best, n_sampled
         correlations = np.abs(
-            dictionary.correlations(candidates, target, fit.support, fit.coefs)
+            dictionary.correlations(candidates, fit.signal, fit.support, fit.coefs)
         )
         best = int(np.argmax(correlations))
         # What is left of a signal in the span of the support is rounding.
