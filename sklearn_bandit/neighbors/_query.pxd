@@ -26,6 +26,7 @@ cdef void describe_query(
     Py_ssize_t d,
     const floating* components,     # one a row, the constant one first
     Py_ssize_t n_components,
+    double few,                     # non-zero entries are not counted beyond
     double* stats,                  # written: see N_STATS
     double* coefs,                  # written: inner products with the components
 ) noexcept nogil

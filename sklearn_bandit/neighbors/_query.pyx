@@ -15,6 +15,7 @@ from ._units cimport search_units
 
 cdef enum:
     STATS_BLOCK = 512       # entries that stay in the first-level cache
+    N_LANES = 64            # of the largest entry: so many vectorise, fewer do not
 
 
 cdef void describe_query(
@@ -22,11 +23,12 @@ cdef void describe_query(
     Py_ssize_t d,
     const floating* components,
     Py_ssize_t n_components,
+    double few,
     double* stats,
     double* coefs,
 ) noexcept nogil:
     """Look at all entries of a query once."""
-    _describe(query, d, components, n_components, stats, coefs)
+    _describe(query, d, components, n_components, few, stats, coefs)
 
 
 cdef simd_void _describe(
@@ -34,6 +36,7 @@ cdef simd_void _describe(
     Py_ssize_t d,
     const floating* components,
     Py_ssize_t n_components,
+    double few,
     double* stats,
     double* coefs,
 ) noexcept nogil:
@@ -43,25 +46,34 @@ cdef simd_void _describe(
     cache for several simple loops; mixed into one, they do not vectorise. The first
     component is constant and need not be read.
     """
-    cdef Py_ssize_t j, c, n, first = 0, n_nonzero = 0
+    cdef Py_ssize_t i, j, c, n, first = 0, n_nonzero = 0
     cdef int n_block
-    cdef floating largest = 0, size, total
+    cdef floating largest[N_LANES]
+    cdef floating size, total
     cdef double sum_2 = 0.0
     cdef const floating* other
 
+    for i in range(N_LANES):
+        largest[i] = 0
     for c in range(n_components):
         coefs[c] = 0.0
     while first < d:
         n = min(STATS_BLOCK, d - first)
-        n_block = 0
         for j in range(n):
             sum_2 += <double> query[j] * <double> query[j]
-        for j in range(n):
+        for j in range(n // N_LANES):
+            for i in range(N_LANES):
+                size = query[j * N_LANES + i]
+                size = size if size >= 0 else -size
+                largest[i] = size if size > largest[i] else largest[i]
+        for j in range(n - n % N_LANES, n):
             size = query[j] if query[j] >= 0 else -query[j]
-            largest = size if size > largest else largest
-        for j in range(n):
-            n_block += query[j] != 0
-        n_nonzero += n_block
+            largest[0] = size if size > largest[0] else largest[0]
+        if n_nonzero <= few:
+            n_block = 0
+            for j in range(n):
+                n_block += query[j] != 0
+            n_nonzero += n_block
         if n_components > 0:
             total = 0
             for j in range(n):
@@ -77,10 +89,12 @@ cdef simd_void _describe(
         first += n
     if n_components > 0:
         coefs[0] *= components[0]
+    for i in range(1, N_LANES):
+        largest[0] = largest[i] if largest[i] > largest[0] else largest[0]
     # A square of a finite double may overflow, too: the caller looks again.
     stats[0] = not sum_2 < INFINITY
     stats[1] = n_nonzero
-    stats[2] = largest
+    stats[2] = largest[0]
     stats[3] = sqrt(sum_2)
 
 

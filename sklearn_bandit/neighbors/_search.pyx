@@ -147,8 +147,8 @@ cdef class Searcher:
         Returns
         -------
         ndarray of shape (n_atoms, 4)
-            Whether the norm is NaN or infinite, number of entries that are not zero,
-            largest absolute entry, norm.
+            Whether the norm is NaN or infinite, number of entries that are not zero
+            (not counted here), largest absolute entry, norm.
         """
         stats = np.empty((atoms.shape[0], N_STATS))
         cdef double[:, ::1] out = stats
@@ -156,13 +156,13 @@ cdef class Searcher:
 
         if self.is_double:
             _describe_all(
-                <const double*> entries, out.shape[0], &self.head, 0, 1, &out[0, 0],
-                NULL,
+                <const double*> entries, out.shape[0], &self.head, 0, -1.0, 1,
+                &out[0, 0], NULL,
             )
         else:
             _describe_all(
-                <const float*> entries, out.shape[0], &self.head, 0, 1, &out[0, 0],
-                NULL,
+                <const float*> entries, out.shape[0], &self.head, 0, -1.0, 1,
+                &out[0, 0], NULL,
             )
         return stats
 
@@ -179,7 +179,8 @@ cdef class Searcher:
             Range of a query's largest entry in which squares neither over- nor
             underflow.
         few : float
-            Up to so many entries different from zero a query is sparse.
+            Up to so many entries different from zero a query is sparse, and they are
+            counted.
 
         Returns
         -------
@@ -206,12 +207,12 @@ cdef class Searcher:
         with nogil:
             if self.is_double:
                 _describe_all(
-                    <const double*> entries, n_queries, &self.head, r, n_threads,
+                    <const double*> entries, n_queries, &self.head, r, few, n_threads,
                     &stats_out[0, 0], first_coef,
                 )
             else:
                 _describe_all(
-                    <const float*> entries, n_queries, &self.head, r, n_threads,
+                    <const float*> entries, n_queries, &self.head, r, few, n_threads,
                     &stats_out[0, 0], first_coef,
                 )
         for i in range(n_queries):
@@ -637,6 +638,7 @@ cdef void _describe_all(
     Py_ssize_t n_rows,
     const Head* head,
     Py_ssize_t n_components,
+    double few,
     int n_threads,
     double* stats,
     double* coefs,
@@ -646,11 +648,11 @@ cdef void _describe_all(
     cdef const floating* components = <const floating*> head.components
 
     if n_rows == 1:
-        describe_query(rows, d, components, n_components, stats, coefs)
+        describe_query(rows, d, components, n_components, few, stats, coefs)
         return
     for i in prange(n_rows, num_threads=n_threads):
         describe_query(
-            rows + i * d, d, components, n_components, stats + i * N_STATS,
+            rows + i * d, d, components, n_components, few, stats + i * N_STATS,
             coefs + i * n_components,
         )
 
