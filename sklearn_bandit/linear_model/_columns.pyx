@@ -128,7 +128,7 @@ cdef void _sum_gram(
     Py_ssize_t last,
     double* sums,
 ) noexcept nogil:
-    """Add the products of all pairs, block by block, in the order of `_sum_products`."""
+    """Add the products of all pairs, in the order of `_sum_products`."""
     cdef Py_ssize_t i, stop
 
     while first < last:

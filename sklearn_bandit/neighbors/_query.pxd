@@ -70,8 +70,9 @@ cdef int search_query_support(
 
 cdef bint search_query_units(
     const Task* task,
-    Units* units,
+    const Units* units,
     const floating* query,
+    Survivors* alive,               # memory to work in
     Py_ssize_t* slots,
     double* products,
     Py_ssize_t* count,

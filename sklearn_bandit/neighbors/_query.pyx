@@ -6,7 +6,6 @@ from libc.stdlib cimport free, malloc
 
 from sklearn_bandit._simd cimport simd_void
 from sklearn_bandit.bandit._arms cimport kth_smallest
-from sklearn_bandit.bandit._radii cimport start_quantiles
 
 from ._head cimport bound_by_norms, search_head
 from ._rows cimport exact_products, sort_best, support_products
@@ -172,7 +171,6 @@ cdef void _search_tail(
     cdef Units units = tail[0]
 
     units.energy = stats[3] * stats[3] / units.n_total
-    start_quantiles(&units.quantiles, units.share)
     search_units(&task.rows, query, &units, alive)
 
 
@@ -235,26 +233,27 @@ cdef int search_query_support(
 
 cdef bint search_query_units(
     const Task* task,
-    Units* units,
+    const Units* units,
     const floating* query,
+    Survivors* alive,
     Py_ssize_t* slots,
     double* products,
     Py_ssize_t* count,
 ) noexcept nogil:
     """Search for one query by sampling units; return whether it is left to BLAS."""
-    cdef Survivors* alive = new_survivors(task.n_slots, 0)
     cdef Py_ssize_t i
     cdef Outcome outcome
 
     if alive == NULL:
         return True
+    alive.n_alive = task.n_slots
+    alive.n_multiplied = 0
     for i in range(task.n_slots):
         alive.slots[i] = task.slots[i]
     outcome = search_units(&task.rows, query, units, alive)
     count[0] = alive.n_multiplied
     if outcome != HOPELESS:
         count[0] += _finish(task, query, alive, slots, products)
-    free_survivors(alive)
     return outcome == HOPELESS
 
 

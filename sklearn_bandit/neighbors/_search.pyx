@@ -11,8 +11,6 @@ from cython cimport floating
 from cython.parallel cimport parallel, prange
 from libc.math cimport INFINITY
 
-from sklearn_bandit.bandit._radii cimport Quantiles, start_quantiles
-
 from ._head cimport MAX_TILES, Head, HeadQuery
 from ._query cimport (
     N_STATS,
@@ -59,7 +57,6 @@ cdef class Searcher:
     cdef bint is_double
     cdef object owners      # keeps what the pointers point into
     cdef Survivors* spare   # room for one query, kept from call to call
-    cdef Quantiles quantiles    # of the last search by units
     cdef readonly object slots
 
     def __cinit__(self, first, second, slots, double rounding, norms):
@@ -67,7 +64,6 @@ cdef class Searcher:
         cdef const double[::1] norm_view
 
         self.spare = NULL
-        start_quantiles(&self.quantiles, 0.0)
         self.owners = [first, second, slots, norms]
         self.slots = slots
         self.is_double = first.dtype == np.float64
@@ -310,10 +306,7 @@ cdef class Searcher:
         if self.head.n_components > 0:
             first_coef = &coefs[0, 0]
         if n_queries == 1:
-            # Taken while the interpreter is held: another thread finds it gone.
-            alive, self.spare = self.spare, NULL
-            if alive == NULL:
-                alive = new_survivors(self.task.n_slots, self.head.n_coordinates)
+            alive = self._take_spare()
         with nogil:
             if self.is_double:
                 _search_all(
@@ -327,11 +320,28 @@ cdef class Searcher:
                     &stats[0, 0], first_coef, blocks, alive, n_threads,
                     &slots_out[0, 0], &products_out[0, 0], &counts_out[0], &given_up[0],
                 )
-        alive, self.spare = self.spare, alive
-        free_survivors(alive)
+        self._give_back(alive)
         for i in range(n_queries):
             n_given_up += given_up[i]
         return open_queries, n_given_up
+
+    cdef Survivors* _take_spare(self) noexcept:
+        """Memory for one query, and what the last one left in it.
+
+        Taken while the interpreter is held: another thread finds it gone.
+        """
+        cdef Survivors* alive = self.spare
+
+        self.spare = NULL
+        if alive == NULL:
+            alive = new_survivors(self.task.n_slots, self.head.n_coordinates)
+        return alive
+
+    cdef void _give_back(self, Survivors* alive) noexcept:
+        """Keep memory for the next query, instead of what there is."""
+        if alive != NULL:
+            free_survivors(self.spare)
+            self.spare = alive
 
     cdef void _start(
         self, HeadQuery* base, Py_ssize_t k, double share, double epsilon, bint samples
@@ -572,6 +582,7 @@ cdef class Searcher:
         cdef double[:, ::1] products_out = products
         cdef Py_ssize_t[::1] counts_out = counts
         cdef bint given_up
+        cdef Survivors* alive
 
         units.sampling = _SAMPLINGS[sampling]
         units.radius = _RADII[radius]
@@ -598,26 +609,25 @@ cdef class Searcher:
         if largest is not None:
             largest_view = largest
             units.largest = &largest_view[0]
-        # A copy of its own: another thread may be searching.
-        if share != self.quantiles.delta:
-            start_quantiles(&self.quantiles, share)
-        units.quantiles = self.quantiles
         self.task.k = k
+        alive = self._take_spare()
         if self.is_double:
             doubles = queries
             with nogil:
                 given_up = search_query_units(
-                    &self.task, &units, &doubles[position, 0], &slots_out[position, 0],
-                    &products_out[position, 0], &counts_out[position],
+                    &self.task, &units, &doubles[position, 0], alive,
+                    &slots_out[position, 0], &products_out[position, 0],
+                    &counts_out[position],
                 )
         else:
             singles = queries
             with nogil:
                 given_up = search_query_units(
-                    &self.task, &units, &singles[position, 0], &slots_out[position, 0],
-                    &products_out[position, 0], &counts_out[position],
+                    &self.task, &units, &singles[position, 0], alive,
+                    &slots_out[position, 0], &products_out[position, 0],
+                    &counts_out[position],
                 )
-        self.quantiles = units.quantiles
+        self._give_back(alive)
         return given_up
 
 
