@@ -1,5 +1,6 @@
 """Maximum inner product search and matching pursuit, beside what people use."""
 
+import time
 from functools import cache, partial
 from math import log
 from unittest.mock import patch
@@ -412,9 +413,9 @@ def fit_times(name, atoms, queries):
         )
     exact = seconds["one exact query"]
     rows = [
-        [layout, float(np.median(seconds[layout])), float(np.median(time / exact))]
+        [layout, float(np.median(seconds[layout])), float(np.median(taken / exact))]
         for layout in ("auto", "zero-copy")
-        for time in [np.array(seconds[layout])]
+        for taken in [np.array(seconds[layout])]
     ]
     return Table(
         title=f"{name}: fitting, one thread",
@@ -424,16 +425,26 @@ def fit_times(name, atoms, queries):
 
 
 def medians(name, atoms, queries, k, goal):
-    """Return the median over queries, where a few hard ones make the mean."""
+    """Return the median over queries, where a few hard ones make the mean.
+
+    As in the races, all queries are asked by one contender and then by the other: a
+    call that follows one of the other's would find the caches full of its atoms.
+    """
     ask = {"sklearn-bandit": ours(atoms, k), "numpy": blas(atoms, k)}
-    seconds = {contender: [] for contender in ask}
-    for i in range(len(queries)):
-        times = alternate(
-            {c: (lambda f=f, i=i: f(queries[i : i + 1])) for c, f in ask.items()},
-            n_rounds=3,
-        )
-        for contender in ask:
-            seconds[contender].append(np.median(times[contender]))
+    rounds = {contender: [] for contender in ask}
+
+    def time_all(contender):
+        times = []
+        for i in range(len(queries)):
+            start = time.perf_counter()
+            ask[contender](queries[i : i + 1])
+            times.append(time.perf_counter() - start)
+        rounds[contender].append(times)
+
+    alternate({contender: partial(time_all, contender) for contender in ask}, 5)
+    seconds = {
+        contender: np.median(times[1:], axis=0) for contender, times in rounds.items()
+    }
     ratio = np.median(seconds["numpy"]) / np.median(seconds["sklearn-bandit"])
     return Table(
         title=f"{name}, {atoms.shape[0]:,} x {atoms.shape[1]:,}, k = {k}: medians",
@@ -506,12 +517,12 @@ def cost_of_a_query(atoms, queries):
         },
         n_rounds=5,
     )
-    time = {name: 1e6 * np.median(t) / n_queries for name, t in seconds.items()}
+    micros = {name: 1e6 * np.median(t) / n_queries for name, t in seconds.items()}
     counts = ask_counting(search, queries)[1]
     return (
-        time["query"],
-        time["query"] - time["pass"],
-        time["cold query"] - time["cold pass"],
+        micros["query"],
+        micros["query"] - micros["pass"],
+        micros["cold query"] - micros["cold pass"],
         float(np.median(counts)) - 2 * n_features,
     )
 

@@ -23,7 +23,7 @@ Radii also cover the rounding of what is taken to be known exactly.
 from cython cimport floating
 from libc.math cimport INFINITY, sqrt
 
-from sklearn_bandit._simd cimport simd_void
+from sklearn_bandit._simd cimport prefetch, simd_void
 from sklearn_bandit.bandit._radii cimport (
     MIN_EFFECTIVE,
     effective_size,
@@ -57,6 +57,8 @@ cdef Py_ssize_t PROBE_ATOMS = 256
 
 cdef enum:
     RESIDUAL_BLOCK = 64
+    ATOMS_AHEAD = 8     # whose rows are asked for ahead of their use
+    LINE = 16           # entries of a cache line
 
 # The head is in single precision, whatever the atoms are.
 cdef double HEAD_ROUNDING = 1.2e-7
@@ -388,6 +390,19 @@ cdef bint _should_repivot(
     return n_better != k - 1
 
 
+cdef inline void fetch_ahead(
+    const float* tile, const Py_ssize_t* slots, Py_ssize_t i, Py_ssize_t n,
+    Py_ssize_t width,
+) noexcept nogil:
+    """Ask for the row of a survivor that comes later: survivors lie far apart."""
+    cdef const float* row = tile + slots[min(i + ATOMS_AHEAD, n - 1)] * width
+    cdef Py_ssize_t j = 0
+
+    while j < width:
+        prefetch(row + j)
+        j += LINE
+
+
 cdef simd_void _products(
     const float* tile,
     const float* query,
@@ -404,6 +419,7 @@ cdef simd_void _products(
 
     for i in range(n):
         atom = tile + slots[i] * width
+        fetch_ahead(tile, slots, i, n, width)
         sum_a = sum_b = square_a = square_b = 0.0
         for j in range(half):
             a = query[j] * atom[j]
@@ -433,6 +449,7 @@ cdef simd_void _differences(
 
     for i in range(n):
         atom = tile + slots[i] * width
+        fetch_ahead(tile, slots, i, n, width)
         sum_a = sum_b = square_a = square_b = 0.0
         for j in range(half):
             a = query[j] * (pivot[j] - atom[j])

@@ -288,7 +288,10 @@ cdef class Searcher:
             units.sampling = BLOCKS
             units.radius = PAIRED
             units.n_units = tail.shape[0] // 2
-            units.n_first = self.head.offsets[1]
+            # No less than twice what the head has told already.
+            units.n_first = max(
+                self.head.offsets[1], 2 * self.head.n_coordinates // tail_length
+            )
             units.length = tail_length
             units.starts = &tail[0]
             units.weights = NULL
