@@ -17,6 +17,7 @@ cdef struct Task:
     const Py_ssize_t* slots         # of the atoms to search
     Py_ssize_t n_slots
     const double* norms             # of the atoms, or NULL
+    double largest_norm             # of these
     double rounding
     Py_ssize_t k
 

@@ -14,6 +14,7 @@ from ._units cimport search_units
 
 cdef enum:
     STATS_BLOCK = 512       # entries that stay in the first-level cache
+    BAR_LIMIT = 16          # up to so many are kept in order while scanning
     N_LANES = 64            # of the largest entry: so many vectorise, fewer do not
 
 
@@ -279,24 +280,51 @@ cdef int pick_for_query(
         for i in range(n):
             largest = max(largest, fabs(scores[task.slots[i]]))
         slack = task.rounding * largest
-    radius = slack
+    bar = _score_bar(task, slack, scores, alive.scratch)
+    radius = slack if task.norms == NULL else slack * task.largest_norm
     for i in range(n):
         slot = task.slots[i]
-        if task.norms != NULL:
-            radius = slack * task.norms[slot]
-        alive.scratch[i] = radius - scores[slot]
-    bar = -kth_smallest(alive.scratch, n, task.k)
-    for i in range(n):
-        slot = task.slots[i]
-        if task.norms != NULL:
-            radius = slack * task.norms[slot]
-        # Written so that a score that overflowed to NaN is a candidate.
-        if not scores[slot] + radius < bar:
+        # Written so that a score that overflowed to NaN is a candidate. Hardly any
+        # score is high enough for its own radius to matter.
+        if scores[slot] + radius < bar:
+            continue
+        if task.norms == NULL or not scores[slot] + slack * task.norms[slot] < bar:
             alive.slots[n_left] = slot
             n_left += 1
     alive.n_alive = n_left
     count[0] += n * task.rows.n_features + _finish(task, query, alive, slots, products)
     return 0
+
+
+cdef double _score_bar(
+    const Task* task, double slack, const floating* scores, double* scratch
+) noexcept nogil:
+    """The k-th largest of what the scores are at least.
+
+    A few are kept in order while scanning: most scores are below the last of these.
+    """
+    cdef Py_ssize_t i, j, slot, n_kept = 0, n = task.n_slots, k = task.k
+    cdef double low, last = -INFINITY
+
+    for i in range(n):
+        slot = task.slots[i]
+        if k <= BAR_LIMIT and scores[slot] <= last:
+            continue
+        low = scores[slot] - slack * (1.0 if task.norms == NULL else task.norms[slot])
+        if k > BAR_LIMIT:
+            scratch[i] = -low
+            continue
+        j = min(n_kept, k - 1)
+        if n_kept == k and not low > scratch[j]:
+            continue
+        while j > 0 and low > scratch[j - 1]:
+            scratch[j] = scratch[j - 1]
+            j -= 1
+        scratch[j] = low
+        n_kept = min(n_kept + 1, k)
+        if n_kept == k:
+            last = scratch[k - 1]
+    return -kth_smallest(scratch, n, k) if k > BAR_LIMIT else last
 
 
 cdef int search_query_buckets(

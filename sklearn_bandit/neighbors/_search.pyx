@@ -31,6 +31,10 @@ from ._units cimport BERNSTEIN, BLOCKS, HOEFFDING, ORDERED, PAIRED, WEIGHTED, Un
 cdef Py_ssize_t MIN_PARALLEL = 1 << 22
 cdef Py_ssize_t MIN_PARALLEL_PRODUCTS = 1 << 26
 
+# In a batch so many queries are searched first: where all of these are hopeless, the
+# others go to BLAS with them, which computes them all together anyway.
+cdef Py_ssize_t N_PILOTS = 8
+
 _SAMPLINGS = {"blocks": BLOCKS, "weighted": WEIGHTED, "ordered": ORDERED}
 _RADII = {"paired": PAIRED, "bernstein": BERNSTEIN, "hoeffding": HOEFFDING}
 
@@ -77,9 +81,11 @@ cdef class Searcher:
         self.task.n_slots = slot_view.shape[0]
         self.task.rounding = rounding
         self.task.norms = NULL
+        self.task.largest_norm = 0.0
         if norms is not None:
             norm_view = norms
             self.task.norms = &norm_view[0]
+            self.task.largest_norm = norms.max()
         self.head.n_tiles = 0
         self.head.n_coordinates = 0
         self.head.n_components = 0
@@ -688,6 +694,7 @@ cdef void _search_all(
 ) noexcept nogil:
     """Search for every query; a single one in the memory that is given."""
     cdef Py_ssize_t i, d = head.n_features, r = head.n_components
+    cdef Py_ssize_t n_hopeless = 0, stride = 1
     cdef Survivors* alive = NULL
 
     if n_queries == 1:
@@ -696,13 +703,35 @@ cdef void _search_all(
             counts,
         )
         return
+    # Every query, or the pilots alone.
+    if base.give_up_share < INFINITY:
+        stride = max(n_queries // N_PILOTS, 1)
     with parallel(num_threads=n_threads):
         alive = new_survivors(task.n_slots, head.n_coordinates)
-        for i in prange(n_queries, schedule="dynamic"):
+        for i in prange(0, n_queries, stride, schedule="dynamic"):
             given_up[i] = search_query(
                 task, head, base, queries + i * d, stats + i * N_STATS, coefs + i * r,
                 tail, alive, slots + i * task.k, products + i * task.k, counts + i,
             )
+            n_hopeless += given_up[i]
+        free_survivors(alive)
+    if stride == 1:
+        return
+    if n_hopeless == (n_queries + stride - 1) // stride:
+        for i in range(n_queries):
+            if i % stride != 0:
+                given_up[i] = 1
+                counts[i] = r * d
+        return
+    with parallel(num_threads=n_threads):
+        alive = new_survivors(task.n_slots, head.n_coordinates)
+        for i in prange(n_queries, schedule="dynamic"):
+            if i % stride != 0:
+                given_up[i] = search_query(
+                    task, head, base, queries + i * d, stats + i * N_STATS,
+                    coefs + i * r, tail, alive, slots + i * task.k,
+                    products + i * task.k, counts + i,
+                )
         free_survivors(alive)
 
 
