@@ -31,9 +31,10 @@ from ._units cimport BERNSTEIN, BLOCKS, HOEFFDING, ORDERED, PAIRED, WEIGHTED, Un
 cdef Py_ssize_t MIN_PARALLEL = 1 << 22
 cdef Py_ssize_t MIN_PARALLEL_PRODUCTS = 1 << 26
 
-# In a batch so many queries are searched first: where all of these are hopeless, the
-# others go to BLAS with them, which computes them all together anyway.
+# In a large batch so many queries are searched first, by one thread: where all of these
+# are hopeless, the others go to BLAS with them, which computes all together anyway.
 cdef Py_ssize_t N_PILOTS = 8
+cdef Py_ssize_t MIN_PILOTED = 64
 
 _SAMPLINGS = {"blocks": BLOCKS, "weighted": WEIGHTED, "ordered": ORDERED}
 _RADII = {"paired": PAIRED, "bernstein": BERNSTEIN, "hoeffding": HOEFFDING}
@@ -693,8 +694,8 @@ cdef void _search_all(
     unsigned char* given_up,
 ) noexcept nogil:
     """Search for every query; a single one in the memory that is given."""
-    cdef Py_ssize_t i, d = head.n_features, r = head.n_components
-    cdef Py_ssize_t n_hopeless = 0, stride = 1
+    cdef Py_ssize_t i, pilot, d = head.n_features, r = head.n_components
+    cdef Py_ssize_t n_pilots = 0, n_hopeless = 0, stride = 1
     cdef Survivors* alive = NULL
 
     if n_queries == 1:
@@ -703,36 +704,40 @@ cdef void _search_all(
             counts,
         )
         return
-    # Every query, or the pilots alone.
-    if base.give_up_share < INFINITY:
-        stride = max(n_queries // N_PILOTS, 1)
-    with parallel(num_threads=n_threads):
+    if n_queries >= MIN_PILOTED and base.give_up_share < INFINITY:
+        n_pilots = N_PILOTS
+        stride = n_queries // N_PILOTS
         alive = new_survivors(task.n_slots, head.n_coordinates)
-        for i in prange(0, n_queries, stride, schedule="dynamic"):
+        for pilot in range(n_pilots):
+            i = pilot * stride
             given_up[i] = search_query(
                 task, head, base, queries + i * d, stats + i * N_STATS, coefs + i * r,
                 tail, alive, slots + i * task.k, products + i * task.k, counts + i,
             )
             n_hopeless += given_up[i]
         free_survivors(alive)
-    if stride == 1:
-        return
-    if n_hopeless == (n_queries + stride - 1) // stride:
-        for i in range(n_queries):
-            if i % stride != 0:
-                given_up[i] = 1
-                counts[i] = r * d
-        return
+        if n_hopeless == n_pilots:
+            for i in range(n_queries):
+                if not _is_pilot(i, n_pilots, stride):
+                    given_up[i] = 1
+                    counts[i] = r * d
+            return
     with parallel(num_threads=n_threads):
         alive = new_survivors(task.n_slots, head.n_coordinates)
         for i in prange(n_queries, schedule="dynamic"):
-            if i % stride != 0:
+            if not _is_pilot(i, n_pilots, stride):
                 given_up[i] = search_query(
                     task, head, base, queries + i * d, stats + i * N_STATS,
                     coefs + i * r, tail, alive, slots + i * task.k,
                     products + i * task.k, counts + i,
                 )
         free_survivors(alive)
+
+
+cdef inline bint _is_pilot(
+    Py_ssize_t i, Py_ssize_t n_pilots, Py_ssize_t stride
+) noexcept nogil:
+    return i % stride == 0 and i < n_pilots * stride
 
 
 cdef int _search_all_buckets(
