@@ -7,6 +7,7 @@ the same rows.
 
 import numpy as np
 
+from cpython.exc cimport PyErr_CheckSignals
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, floor, frexp, ldexp
 
@@ -192,34 +193,36 @@ cdef class Sample:
         while n_alive > 1 and n_used + _next_size(n_used) <= limit:
             if n_round == self.n_portions:
                 self._draw()
-            portion = &self.portions[n_round]
-            self._fill_residual(n_round, signal, support, coefs, constant)
-            for i in range(n_alive):
-                self._read(n_round, alive[i])
-                _add_products(
-                    portion.values + alive[i] * portion.size, portion.residual,
-                    portion.size, &total[i],
-                )
-            n_products += n_alive * portion.size
-            n_used += portion.size
-            n_round += 1
-
-            pivot = 0
-            for i in range(1, n_alive):
-                if fabs(total[i]) > fabs(total[pivot]):
-                    pivot = i
-            for i in range(n_alive):
-                mean[i] = radius[i] = 0.0
-                if i != pivot:
-                    self._compare(
-                        alive[i], alive[pivot], total[i], total[pivot], n_round, n_used,
-                        &mean[i], &radius[i],
+            PyErr_CheckSignals()
+            with nogil:
+                portion = &self.portions[n_round]
+                self._fill_residual(n_round, signal, support, coefs, constant)
+                for i in range(n_alive):
+                    self._read(n_round, alive[i])
+                    _add_products(
+                        portion.values + alive[i] * portion.size, portion.residual,
+                        portion.size, &total[i],
                     )
-            n_alive = eliminate(
-                mean, radius, &alive[0], n_alive, 1, &pivot, &kept[0], &work[3, 0]
-            )
-            for i in range(n_alive):
-                total[i] = total[kept[i]]
+                n_products += n_alive * portion.size
+                n_used += portion.size
+                n_round += 1
+
+                pivot = 0
+                for i in range(1, n_alive):
+                    if fabs(total[i]) > fabs(total[pivot]):
+                        pivot = i
+                for i in range(n_alive):
+                    mean[i] = radius[i] = 0.0
+                    if i != pivot:
+                        self._compare(
+                            alive[i], alive[pivot], total[i], total[pivot], n_round,
+                            n_used, &mean[i], &radius[i],
+                        )
+                n_alive = eliminate(
+                    mean, radius, &alive[0], n_alive, 1, &pivot, &kept[0], &work[3, 0]
+                )
+                for i in range(n_alive):
+                    total[i] = total[kept[i]]
         return left[:n_alive], int(alive[pivot]), n_products
 
     cdef void _compare(
@@ -232,7 +235,7 @@ cdef class Sample:
         Py_ssize_t n_used,
         double* mean,
         double* radius,
-    ) noexcept:
+    ) noexcept nogil:
         """Mean difference to the pivot and its radius, for the nearer of both signs."""
         cdef double own = 1.0 if pivot_total >= 0.0 else -1.0, sums[4]
         cdef double centres[2]
@@ -266,7 +269,7 @@ cdef class Sample:
         const Py_ssize_t[::1] support,
         const double[::1] coefs,
         double constant,
-    ) noexcept:
+    ) noexcept nogil:
         """What is left of a signal at the rows of a portion."""
         cdef Portion* portion = &self.portions[p]
         cdef Py_ssize_t i, j
@@ -286,7 +289,8 @@ cdef class Sample:
         cdef Py_ssize_t size = _next_size(self.n_rows)
         # Sorted, to be read in the order of memory, but only within a portion: at the
         # end of any portion, what was drawn so far is a random sample.
-        drawn = np.sort(self.rng.integers(0, self.n_samples, size=size, dtype=np.intp))
+        drawn = self.rng.integers(0, self.n_samples, size=size, dtype=np.intp)
+        drawn.sort()
         values = np.empty((self.n_columns + 1, size))
         flags = np.zeros(self.n_columns, dtype=np.uint8)
         cdef const Py_ssize_t[::1] rows = drawn
@@ -304,7 +308,7 @@ cdef class Sample:
         self.n_rows += size
         return 0
 
-    cdef void _read(self, Py_ssize_t p, Py_ssize_t column) noexcept:
+    cdef void _read(self, Py_ssize_t p, Py_ssize_t column) noexcept nogil:
         """Read a column at the rows of a portion, unless it is known there."""
         cdef Portion* portion = &self.portions[p]
         cdef const void* block = self.atoms
