@@ -64,7 +64,8 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Rows that sampled coefficients are fitted to.
     delta : float, default=0.01
         Probability that any of the atoms chosen for a signal is not the best of its
-        step. With ``delta=0`` all inner products are computed.
+        step. With ``delta=0`` all inner products are computed. With ``coef="sampled"``
+        a step that 65,536 rows do not decide takes the best atom so far.
     n_jobs : int, default=None
         Number of threads for exact inner products; None means all.
     random_state : int, RandomState instance or None, default=None
