@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.linear_model import OrthogonalMatchingPursuit
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_bandit.datasets import make_simple_song
-from sklearn_bandit.linear_model import BanditMatchingPursuit
+from sklearn_bandit.linear_model import BanditMatchingPursuit, _matching_pursuit
 
 ORDER = ["G4", "C5", "E4", "E5", "C4"]
 
@@ -137,6 +138,23 @@ def test_song(seed, orthogonal, coef):
     assert_allclose(pursuit.coef_[pursuit.support_], expected, atol=tolerance)
     # The exact method computes all atoms in each of five steps.
     assert pursuit.n_multiplications_ < X.size / (1 if coef == "exact" else 5)
+
+
+@pytest.mark.parametrize("orthogonal", [True, False])
+@pytest.mark.parametrize("n_rows", [64, 4_096])
+def test_rehearsal_only_saves_time(monkeypatch, orthogonal, n_rows):
+    # Coefficients of 64 rows make for wrong guesses.
+    rng = np.random.default_rng(0)
+    X = np.asfortranarray(rng.standard_normal((140_000, 30), dtype=np.float32))
+    y = X @ np.linspace(1, 2, 30, dtype=np.float32)
+    pursuit = BanditMatchingPursuit(8, orthogonal=orthogonal, random_state=0)
+    monkeypatch.setattr(_matching_pursuit, "REHEARSAL_ROWS", n_rows)
+    rehearsed = clone(pursuit).fit(X, y)
+    monkeypatch.setattr(_matching_pursuit, "MAX_REHEARSED", 1)
+    pursuit.fit(X, y)
+    assert rehearsed.n_multiplications_ != pursuit.n_multiplications_
+    assert_array_equal(rehearsed.support_, pursuit.support_)
+    assert_array_equal(rehearsed.coef_, pursuit.coef_)
 
 
 def test_sampled_cost_does_not_grow():
