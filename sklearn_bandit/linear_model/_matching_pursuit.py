@@ -237,7 +237,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         seed = self.random_state
         if not isinstance(seed, Integral):
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
-        return np.random.default_rng(seed)
+        return np.random.Generator(np.random.PCG64(seed))
 
     def _rehearse(self, dictionary, sample, fits, n_steps):
         """Guess by sampled coefficients which atoms will be chosen for the signals.
@@ -288,7 +288,8 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         limit = dictionary.n_rows // RANDOM_COST
         if all_sampled:
             limit = min(MAX_ROWS_SAMPLED, dictionary.n_rows)
-        if all_sampled or (delta > 0 and limit >= FIRST_ROWS and len(candidates) > 1):
+        is_long = delta > 0 and limit >= 2 * FIRST_ROWS  # enough for two rounds
+        if all_sampled or (is_long and len(candidates) > 1):
             candidates, best, n_sampled = sample.race(
                 candidates,
                 fit.signal,
