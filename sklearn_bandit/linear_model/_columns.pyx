@@ -77,79 +77,67 @@ def inner_products(
     return sums.sum(axis=0)
 
 
-def gather(
+def gram(
     const floating[:, ::1] atoms,
     const floating[:, ::1] signals,
     const Py_ssize_t[::1] columns,
-    const Py_ssize_t[::1] rows,
-    Py_ssize_t[::1] n_known,
-    floating[:, ::1] values,
+    int n_threads,
 ):
-    """Read columns at some rows, each from where it was left.
+    """Inner products of all pairs of some columns: one pass over these.
 
     Parameters
     ----------
-    atoms, signals : ndarray
+    atoms, signals, n_threads
         As for `inner_products`.
     columns : ndarray of intp
-        Numbers of the columns, each at most once.
-    rows : ndarray of intp
-        The rows.
-    n_known : ndarray of intp
-        How many rows of each column were read before; updated.
-    values : ndarray of shape (n_columns, n_room)
-        Written: entries of each column at the rows.
-    """
-    cdef Py_ssize_t i, j, column, n = rows.shape[0]
-    cdef const floating* entries
-
-    # On one thread: there is less to read than a team of threads takes to assemble.
-    with nogil:
-        for i in range(columns.shape[0]):
-            column = columns[i]
-            entries = _column(atoms, signals, column)
-            for j in range(n_known[column], n):
-                values[column, j] = entries[rows[j]]
-            n_known[column] = max(n, n_known[column])
-
-
-def signed_products(
-    const floating[:, ::1] values,
-    const Py_ssize_t[::1] columns,
-    const double[::1] signs,
-    const floating[::1] weights,
-    Py_ssize_t first,
-):
-    """Products of sampled columns with weights, each with a sign.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_columns, n_room)
-        Sampled columns.
-    columns : ndarray of intp
-        Which of them.
-    signs : ndarray of float
-        Sign of each.
-    weights : ndarray
-        Weights of the sampled rows from `first` on.
-    first : int
-        First row.
+        Numbers of the columns.
 
     Returns
     -------
-    ndarray of shape (n, n_weights)
-        The products.
+    ndarray of shape (n_columns, n_columns)
+        The inner products, above and on the diagonal; zeros below it.
     """
-    cdef Py_ssize_t i, n_weights = weights.shape[0]
-    products = np.empty((columns.shape[0], n_weights))
-    cdef double[:, ::1] out = products
+    cdef Py_ssize_t n_samples = atoms.shape[1], n = columns.shape[0], i, chunk
+    cdef Py_ssize_t n_chunk = BLOCK_ROWS * CHUNK_BLOCKS
+    cdef Py_ssize_t n_chunks = (n_samples + n_chunk - 1) // n_chunk
+    cdef const floating** pointers = <const floating**> malloc(n * sizeof(floating*))
+    sums = np.zeros((n_chunks, n, n))
+    cdef double[:, :, ::1] out = sums
 
-    with nogil:
-        for i in range(columns.shape[0]):
-            _multiply(
-                &values[columns[i], first], &weights[0], signs[i], n_weights, &out[i, 0]
+    if pointers == NULL:
+        raise MemoryError("No memory for inner products.")
+    for i in range(n):
+        pointers[i] = _column(atoms, signals, columns[i])
+    if n_samples * n * (n + 1) < 2 * MIN_PARALLEL:
+        n_threads = 1
+    for chunk in prange(
+        n_chunks, nogil=True, schedule="dynamic", num_threads=n_threads
+    ):
+        _sum_gram(
+            pointers, n, chunk * n_chunk, min((chunk + 1) * n_chunk, n_samples),
+            &out[chunk, 0, 0],
+        )
+    free(pointers)
+    return sums.sum(axis=0)
+
+
+cdef void _sum_gram(
+    const floating** columns,
+    Py_ssize_t n,
+    Py_ssize_t first,
+    Py_ssize_t last,
+    double* sums,
+) noexcept nogil:
+    """Add the products of all pairs, in the order of `_sum_products`."""
+    cdef Py_ssize_t i, stop
+
+    while first < last:
+        stop = min(first + BLOCK_ROWS, last)
+        for i in range(n):
+            _sum_products(
+                columns[i], columns + i, n - i, first, stop, sums + i * n + i
             )
-    return products
+        first = stop
 
 
 cdef inline const floating* _column(
@@ -168,36 +156,28 @@ cdef simd_void _sum_products(
     Py_ssize_t last,
     double* sums,
 ) noexcept nogil:
-    """Add the products of rows first to last, block by block; sums are in double."""
-    cdef Py_ssize_t i, j, stop
+    """Add the products of rows first to last, block by block; sums are in double.
+
+    Four quarters of a block at a time keep the pipes full.
+    """
+    cdef Py_ssize_t i, j, n, quarter
     cdef floating total_a, total_b, total_c, total_d
     cdef const floating* a
     cdef const floating* b
 
     while first < last:
-        stop = min(first + BLOCK_ROWS, last)
+        n = min(BLOCK_ROWS, last - first)
+        quarter = n // 4
         for i in range(n_others):
             a = own + first
             b = others[i] + first
             total_a = total_b = total_c = total_d = 0
-            for _ in range((stop - first) // 32):
-                for j in range(8):
-                    total_a += a[j] * b[j]
-                    total_b += a[j + 8] * b[j + 8]
-                    total_c += a[j + 16] * b[j + 16]
-                    total_d += a[j + 24] * b[j + 24]
-                a += 32
-                b += 32
-            for j in range((stop - first) % 32):
+            for j in range(quarter):
+                total_a += a[j] * b[j]
+                total_b += a[j + quarter] * b[j + quarter]
+                total_c += a[j + 2 * quarter] * b[j + 2 * quarter]
+                total_d += a[j + 3 * quarter] * b[j + 3 * quarter]
+            for j in range(4 * quarter, n):
                 total_a += a[j] * b[j]
             sums[i] += <double> (total_a + total_b) + <double> (total_c + total_d)
-        first = stop
-
-
-cdef simd_void _multiply(
-    const floating* x, const floating* y, double sign, Py_ssize_t n, double* out
-) noexcept nogil:
-    cdef Py_ssize_t j
-
-    for j in range(n):
-        out[j] = sign * (<double> x[j] * <double> y[j])
+        first += n

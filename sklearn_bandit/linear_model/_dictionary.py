@@ -5,36 +5,34 @@ Signals and atoms are centred without a copy: ``<v - mean(v), y - mean(y)>`` is
 columns and known by their numbers: atoms first, then signals.
 """
 
+from functools import cached_property
+
 import numpy as np
 
-from ._columns import gather, inner_products
-
-# Rows in the first portion of a sample; each later one doubles it.
-FIRST_ROWS = 512
+from .._threads import effective_n_threads
+from ._columns import gram, inner_products
 
 
-class Dictionary:
-    """Exact inner products, kept in a table.
+class Products:
+    """Inner products and means of columns, kept in tables.
 
     Parameters
     ----------
-    atoms : ndarray of shape (n_samples, n_atoms)
-        One atom a column, in Fortran order.
-    signals : ndarray of shape (n_samples, n_targets)
-        One signal a column, in Fortran order.
+    n_atoms : int
+        Number of atoms.
+    n_rows : int
+        Number of rows that each inner product takes.
     centred : bool
-        Whether all are taken relative to their means.
-    n_threads : int
-        Number of threads; the sums do not depend on it.
+        Whether columns are taken relative to their means.
+    scale : float
+        How many times as many rows there are.
     """
 
-    def __init__(self, atoms, signals, centred, n_threads):
-        self.atoms = atoms.T
-        self.signals = signals.T
+    def __init__(self, n_atoms, n_rows, centred, scale):
+        self.n_atoms = n_atoms
+        self.n_rows = n_rows
         self.centred = centred
-        self.n_threads = n_threads
-        self.n_samples, self.n_atoms = atoms.shape
-        self.n_columns = self.n_atoms + signals.shape[1]
+        self.scale = scale
         self.n_multiplied = 0
         self._means = {}
         self._products = {}
@@ -48,26 +46,83 @@ class Dictionary:
         if not self.centred:
             return 0.0
         if i not in self._means:
-            column = self.atoms[i] if i < self.n_atoms else self._signal(i)
-            self._means[i] = float(np.mean(column, dtype=np.float64))
+            self._means[i] = self._mean(i)
         return self._means[i]
 
     def products(self, i, others):
         """Inner products of one column with others."""
         missing = [j for j in others if _pair(i, j) not in self._products]
         if missing:
-            totals = inner_products(
-                self.atoms, self.signals, i, np.array(missing), self.n_threads
-            )
-            self.n_multiplied += len(missing) * self.n_samples
-            for j, total in zip(missing, totals, strict=True):
-                centre = self.n_samples * self.mean(i) * self.mean(j)
-                self._products[_pair(i, j)] = total - centre
+            self._keep(i, missing, self._multiply(i, np.array(missing)))
         return np.array([self._products[_pair(i, j)] for j in others])
 
-    def correlations(self, atoms, target, support, coefs):
+    def _keep(self, i, others, totals):
+        """Put products into the table, less what the means make of them."""
+        self.n_multiplied += len(others) * self.n_rows
+        for j, total in zip(others, totals.tolist(), strict=True):
+            centre = self.n_rows * self.mean(i) * self.mean(j)
+            self._products[_pair(i, j)] = total - centre
+
+
+class SampledProducts(Products):
+    """Inner products over the first rows of a sample.
+
+    Parameters
+    ----------
+    sample : Sample
+        The sample.
+    dictionary : Dictionary
+        What it is a sample of.
+    n_rows : int
+        Number of rows.
+    """
+
+    def __init__(self, sample, dictionary, n_rows):
+        scale = dictionary.n_rows / n_rows
+        super().__init__(dictionary.n_atoms, n_rows, dictionary.centred, scale)
+        self.sample = sample
+
+    def _mean(self, i):
+        return self.sample.mean(i, self.n_rows)
+
+    def _multiply(self, i, others):
+        return self.sample.products(i, others, self.n_rows)
+
+
+class Dictionary(Products):
+    """Exact inner products.
+
+    Parameters
+    ----------
+    atoms : ndarray of shape (n_samples, n_atoms)
+        One atom a column, in Fortran order.
+    signals : ndarray of shape (n_samples, n_targets)
+        One signal a column, in Fortran order.
+    centred : bool
+        Whether all are taken relative to their means.
+    n_jobs : int or None
+        Number of threads, as of the estimator; the sums do not depend on it.
+    """
+
+    def __init__(self, atoms, signals, centred, n_jobs):
+        super().__init__(atoms.shape[1], len(atoms), centred, 1.0)
+        self.atoms = atoms.T
+        self.signals = signals.T
+        self.n_jobs = n_jobs
+
+    @cached_property
+    def n_threads(self):
+        """Number of threads; not asked for before it is needed, which takes long."""
+        return effective_n_threads(self.n_jobs)
+
+    def prepare(self, columns):
+        """Compute the inner products of all pairs of some columns, in one pass."""
+        table = gram(self.atoms, self.signals, np.array(columns), self.n_threads)
+        for position, i in enumerate(columns):
+            self._keep(i, columns[position:], table[position, position:])
+
+    def correlations(self, atoms, signal, support, coefs):
         """Exact inner products of some atoms with what `support` leaves of a signal."""
-        signal = self.signal(target)
         if len(atoms) > 2 * (1 + len(support)):
             return self._all_correlations(signal, support, coefs)[atoms]
         found = np.empty(len(atoms))
@@ -84,57 +139,18 @@ class Dictionary:
             residual -= coefs.astype(dtype) @ self.atoms[support]
             shift = sum(c * self.mean(j) for j, c in zip(support, coefs, strict=True))
             residual += dtype.type(shift)
-        self.n_multiplied += self.n_samples * (self.n_atoms + len(support))
+        self.n_multiplied += self.n_rows * (self.n_atoms + len(support))
         return (self.atoms @ residual).astype(np.float64)
+
+    def _mean(self, i):
+        column = self.atoms[i] if i < self.n_atoms else self._signal(i)
+        return float(np.mean(column, dtype=np.float64))
+
+    def _multiply(self, i, others):
+        return inner_products(self.atoms, self.signals, i, others, self.n_threads)
 
     def _signal(self, column):
         return self.signals[column - self.n_atoms]
-
-
-class Sample:
-    """Atoms and signals at random rows, each read as far as it is needed.
-
-    Rows are drawn with replacement from all rows: nothing depends on how many there
-    are. All targets and steps see the same ones.
-    """
-
-    def __init__(self, dictionary, rng):
-        self.dictionary = dictionary
-        self.rng = rng
-        self.values = np.empty((dictionary.n_columns, 0), dictionary.atoms.dtype)
-        self._rows = np.empty(0, dtype=np.intp)
-        self._n_known = np.zeros(dictionary.n_columns, dtype=np.intp)
-
-    def read(self, columns, n):
-        """Make the first n rows of some columns known; they are rows of `values`."""
-        while len(self._rows) < n:
-            # Sorted, to be read in the order of memory, but only within a portion: at
-            # the end of any portion, what was drawn so far is a random sample.
-            size = len(self._rows) or FIRST_ROWS
-            new = np.sort(self.rng.randint(0, self.dictionary.n_samples, size=size))
-            self._rows = np.append(self._rows, new)
-        if self.values.shape[1] < n:
-            values = np.empty((len(self.values), len(self._rows)), self.values.dtype)
-            values[:, : self.values.shape[1]] = self.values
-            self.values = values
-        gather(
-            self.dictionary.atoms,
-            self.dictionary.signals,
-            np.asarray(columns, dtype=np.intp),
-            self._rows[:n],
-            self._n_known,
-            self.values,
-        )
-
-    def column(self, i, n):
-        """Return a column at the first n rows drawn."""
-        self.read([i], n)
-        return self.values[i, :n]
-
-    def columns(self, columns, first, last):
-        """Return some columns at the rows drawn from `first` to `last`."""
-        self.read(columns, last)
-        return self.values[columns, first:last]
 
 
 def _pair(i, j):

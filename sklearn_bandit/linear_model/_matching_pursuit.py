@@ -8,11 +8,8 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
-from .._threads import effective_n_threads
-from ..bandit import split_delta
-from ..bandit._arms import Arms
-from ._columns import signed_products
-from ._dictionary import FIRST_ROWS, Dictionary, Sample
+from ._dictionary import Dictionary, SampledProducts
+from ._sample import FIRST_ROWS, Sample
 
 # A product at a random row costs as much as so many in a row, on atoms of millions of
 # rows (measured: 0.1 to 0.3 microseconds): beyond one row in so many, exact products
@@ -23,6 +20,14 @@ MAX_ROWS_SAMPLED = 1 << 16
 # Plain matching pursuit may choose an atom again; with `tol` alone it ends after so
 # many steps an atom.
 MAX_STEPS_PER_ATOM = 10
+
+# Exact fits are rehearsed on so many rows, and for so many steps at most.
+REHEARSAL_ROWS = 4_096
+MAX_REHEARSED = 32
+
+# An atom that has no more than this share of its squared norm outside of the span of
+# those chosen depends on them: the rest is rounding.
+DEPENDENT = 1e-12
 
 
 class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -59,7 +64,8 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Rows that sampled coefficients are fitted to.
     delta : float, default=0.01
         Probability that any of the atoms chosen for a signal is not the best of its
-        step. With ``delta=0`` all inner products are computed.
+        step. With ``delta=0`` all inner products are computed. With ``coef="sampled"``
+        a step that 65,536 rows do not decide takes the best atom so far.
     n_jobs : int, default=None
         Number of threads for exact inner products; None means all.
     random_state : int, RandomState instance or None, default=None
@@ -173,22 +179,27 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.coef == "sampled" and self.delta == 0:
             raise ValueError("delta=0 asks for exact inner products: use coef='exact'.")
         n_steps = self._check_steps(*X.shape)
-        rng = check_random_state(self.random_state)
-        n_threads = effective_n_threads(self.n_jobs)
-        dictionary = Dictionary(X, signals, self.fit_intercept, n_threads)
-        sample = Sample(dictionary, rng)
-        if self.coef == "exact" or X.shape[0] <= self.sample_size:
-            fits = [_ExactFit(dictionary, t) for t in range(signals.shape[1])]
-        else:
-            fits = [
-                _SampledFit(dictionary, sample, t, self.sample_size)
-                for t in range(signals.shape[1])
-            ]
+        dictionary = Dictionary(X, signals, self.fit_intercept, self.n_jobs)
+        sample = Sample(dictionary.atoms, dictionary.signals, self._generator())
+        table = dictionary
+        if self.coef == "sampled" and X.shape[0] > max(self.sample_size, FIRST_ROWS):
+            table = SampledProducts(sample, dictionary, self.sample_size)
+        fits = [_Fit(table, target) for target in range(signals.shape[1])]
         n_sampled = 0
-        for target, fit in enumerate(fits):
-            n_sampled += self._pursue(dictionary, sample, target, fit, n_steps)
+        if table is dictionary and self.delta > 0:
+            n_sampled = self._rehearse(dictionary, sample, fits, n_steps)
+        for fit in fits:
+            n_new, is_complete = self._pursue(dictionary, sample, fit, n_steps)
+            n_sampled += n_new
+            if not is_complete:
+                warnings.warn(
+                    "Matching pursuit ended early: the atoms left have nothing in "
+                    "common with the residual, or depend on those chosen.",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
         self._store(dictionary, fits, y.ndim)
-        self.n_multiplications_ = int(dictionary.n_multiplied + n_sampled)
+        self.n_multiplications_ = int(table.n_multiplied + n_sampled)
         return self
 
     def predict(self, X):
@@ -221,8 +232,36 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return self.n_nonzero_coefs
         return max(n_atoms // 10, 1)
 
-    def _pursue(self, dictionary, sample, target, fit, n_steps):
-        """Choose atoms for one signal; return the number of products sampled."""
+    def _generator(self):
+        """Return a generator; seeding a `RandomState` takes longer than a step."""
+        seed = self.random_state
+        if not isinstance(seed, Integral):
+            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
+        return np.random.Generator(np.random.PCG64(seed))
+
+    def _rehearse(self, dictionary, sample, fits, n_steps):
+        """Guess by sampled coefficients which atoms will be chosen for the signals.
+
+        What the exact fit needs of these is computed in one pass over them, instead of
+        one in every step over all chosen so far. A wrong guess costs time, nothing
+        else. Returns the number of products sampled.
+        """
+        n_steps = min(n_steps, MAX_REHEARSED)
+        if n_steps == 1 or dictionary.n_rows < RANDOM_COST * REHEARSAL_ROWS:
+            return 0
+        table = SampledProducts(sample, dictionary, REHEARSAL_ROWS)
+        n_sampled = 0
+        for target, fit in enumerate(fits):
+            rehearsal = _Fit(table, target)
+            n_sampled += self._pursue(dictionary, sample, rehearsal, n_steps)[0]
+            dictionary.prepare([*rehearsal.support, fit.signal])
+        return n_sampled + table.n_multiplied
+
+    def _pursue(self, dictionary, sample, fit, n_steps):
+        """Choose atoms for one signal.
+
+        Returns the number of products sampled, and whether there were atoms enough.
+        """
         n_sampled = 0
         n_choices = n_steps if self.tol is None else dictionary.n_atoms
         for _ in range(n_steps):
@@ -232,70 +271,44 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             if len(excluded) == dictionary.n_atoms:
                 break
             atom, n_new = self._choose(
-                dictionary, sample, target, fit, excluded, self.delta / n_choices
+                dictionary, sample, fit, excluded, self.delta / n_choices
             )
             n_sampled += n_new
             if atom is None or not fit.add(atom, self.orthogonal):
-                warnings.warn(
-                    "Matching pursuit ended early: the atoms left have nothing in "
-                    "common with the residual, or depend on those chosen.",
-                    RuntimeWarning,
-                    stacklevel=3,
-                )
-                break
-        return n_sampled
+                return n_sampled, False
+        return n_sampled, True
 
-    def _choose(self, dictionary, sample, target, fit, excluded, delta):
+    def _choose(self, dictionary, sample, fit, excluded, delta):
         """Return the atom with the largest inner product, and the products sampled."""
-        n_samples, n_atoms = dictionary.n_samples, dictionary.n_atoms
-        candidates = np.setdiff1d(np.arange(n_atoms), excluded)
+        is_candidate = np.ones(dictionary.n_atoms, dtype=bool)
+        is_candidate[excluded] = False
+        candidates = np.flatnonzero(is_candidate)
         n_sampled = 0
-        limit = n_samples // RANDOM_COST
-        if isinstance(fit, _SampledFit):
-            limit = min(MAX_ROWS_SAMPLED, n_samples)
-        if delta > 0 and limit >= FIRST_ROWS and len(candidates) > 1:
-            candidates, best, n_sampled = self._sample(
-                sample, target, fit, candidates, delta, limit
+        all_sampled = fit.table is not dictionary
+        limit = dictionary.n_rows // RANDOM_COST
+        if all_sampled:
+            limit = min(MAX_ROWS_SAMPLED, dictionary.n_rows)
+        is_long = delta > 0 and limit >= 2 * FIRST_ROWS  # enough for two rounds
+        if all_sampled or (is_long and len(candidates) > 1):
+            candidates, best, n_sampled = sample.race(
+                candidates,
+                fit.signal,
+                np.array(fit.support, dtype=np.intp),
+                fit.coefs,
+                fit.intercept(),
+                delta,
+                limit,
             )
-            if len(candidates) == 1 or isinstance(fit, _SampledFit):
-                return int(best), n_sampled
+            if all_sampled or len(candidates) == 1:
+                return best, n_sampled
         correlations = np.abs(
-            dictionary.correlations(candidates, target, fit.support, fit.coefs)
+            dictionary.correlations(candidates, fit.signal, fit.support, fit.coefs)
         )
         best = int(np.argmax(correlations))
         # What is left of a signal in the span of the support is rounding.
         if correlations[best] <= fit.rounding(int(candidates[best])):
             return None, n_sampled
         return int(candidates[best]), n_sampled
-
-    def _sample(self, sample, target, fit, candidates, delta, limit):
-        """Drop atoms by sampled rows; return those left, the best, and the products.
-
-        An atom is two arms, one for each sign of its inner product.
-        """
-        n = len(candidates)
-        arms = Arms(2 * n, paired=True)
-        n_used, n_round, n_products = 0, 0, 0
-        n_next = FIRST_ROWS
-        while arms.n_alive > 1 and n_next <= limit:
-            ids = arms.ids
-            columns = candidates[ids % n]
-            alive = np.unique(columns)
-            sample.read(alive, n_next)
-            n_products += len(alive) * (n_next - n_used)
-            residual = fit.sampled_residual(sample, n_used, n_next)
-            # Smaller is better: the arm of the positive sign pays the negative product.
-            signs = np.where(ids < n, -1.0, 1.0)
-            arms.add(
-                signed_products(sample.values, columns, signs, residual, n_used), 1
-            )
-            n_round += 1
-            share = split_delta(delta, 2 * n, n_round)
-            arms.update_radii("paired", share, np.inf, 0.0, 0.0)
-            arms.eliminate(1)
-            n_used, n_next = n_next, 2 * n_next
-        best = candidates[arms.ids[np.argmin(arms.means)] % n]
-        return candidates[np.unique(arms.ids % n)], best, n_products
 
     def _store(self, dictionary, fits, y_ndim):
         coefs = np.zeros((len(fits), dictionary.n_atoms), dictionary.atoms.dtype)
@@ -314,12 +327,12 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.support_, self.n_iter_ = supports, n_iter
 
 
-class _ExactFit:
-    """Coefficients of one signal from exact inner products."""
+class _Fit:
+    """Coefficients of one signal from exact or sampled inner products."""
 
-    def __init__(self, dictionary, target):
-        self.dictionary = dictionary
-        self.signal = dictionary.signal(target)
+    def __init__(self, table, target):
+        self.table = table
+        self.signal = table.signal(target)
         self.support = []
         self.coefs = np.empty(0)
         self.n_steps = 0
@@ -327,23 +340,23 @@ class _ExactFit:
 
     @property
     def energy(self):
-        """Squared norm of the signal."""
+        """Squared norm of the signal, over the rows of the table."""
         if self._energy is None:
-            self._energy = self.dictionary.products(self.signal, [self.signal])[0]
+            self._energy = self.table.products(self.signal, [self.signal])[0]
         return self._energy
 
     @property
     def residual(self):
-        """Squared norm of what is left."""
+        """Squared norm of what is left, or an estimate of it."""
         if not self.support:
-            return self.energy
+            return self.table.scale * self.energy
         product = self._products()
         explained = 2 * self.coefs @ product - self.coefs @ self._gram() @ self.coefs
-        return max(self.energy - explained, 0.0)
+        return self.table.scale * max(self.energy - explained, 0.0)
 
     def add(self, atom, orthogonal):
         """Take an atom in; False if it has nothing to add."""
-        products = self.dictionary.products(atom, [atom, self.signal, *self.support])
+        products = self.table.products(atom, [atom, self.signal, *self.support])
         norm, product = products[0], products[1]
         if norm <= 0:
             return False
@@ -352,107 +365,42 @@ class _ExactFit:
             self.support.append(atom)
             self.coefs = np.append(self.coefs, 0.0)
         self.coefs[self.support.index(atom)] += left / norm
-        self.n_steps += 1
-        if not orthogonal:
-            return True
-        try:
-            factor = np.linalg.cholesky(self._gram())
-        except np.linalg.LinAlgError:
+        if orthogonal and not self._solve():
             self.support.pop()
             self.coefs = self.coefs[:-1]
+            return False
+        self.n_steps += 1
+        return True
+
+    def _solve(self):
+        """Fit all coefficients anew; False if the last atom depends on the others."""
+        gram = self._gram()
+        try:
+            factor = np.linalg.cholesky(gram)
+        except np.linalg.LinAlgError:
+            return False
+        if factor[-1, -1] ** 2 <= DEPENDENT * gram[-1, -1]:
             return False
         self.coefs = np.linalg.solve(
             factor.T, np.linalg.solve(factor, self._products())
         )
         return True
 
-    def sampled_residual(self, sample, first, last):
-        """Return what is left of the signal at some rows of a sample."""
-        columns = sample.columns([self.signal, *self.support], first, last)
-        residual = columns[0] - self.coefs @ columns[1:]
-        return (residual - self.intercept()).astype(columns.dtype)
-
     def rounding(self, atom):
         """Return an inner product that means nothing."""
-        norm = self.dictionary.products(atom, [atom])[0]
-        eps = np.finfo(self.dictionary.atoms.dtype).eps
+        norm = self.table.products(atom, [atom])[0]
+        eps = np.finfo(self.table.atoms.dtype).eps
         return 8 * eps * np.sqrt(max(norm * self.energy, 0.0))
 
     def intercept(self):
         """Return the constant that goes with the coefficients; zero unless centred."""
-        means = [self.dictionary.mean(j) for j in self.support]
-        return self.dictionary.mean(self.signal) - np.dot(self.coefs, means)
+        if not self.table.centred:
+            return 0.0
+        means = [self.table.mean(j) for j in self.support]
+        return self.table.mean(self.signal) - np.dot(self.coefs, means)
 
     def _gram(self):
-        return np.array(
-            [self.dictionary.products(i, self.support) for i in self.support]
-        )
+        return np.array([self.table.products(i, self.support) for i in self.support])
 
     def _products(self):
-        return self.dictionary.products(self.signal, self.support)
-
-
-class _SampledFit:
-    """Coefficients of one signal from a sample of rows of fixed size."""
-
-    def __init__(self, dictionary, sample, target, n_sample):
-        self.sample = sample
-        self.n_rows = n_sample
-        self.signal = dictionary.signal(target)
-        self.centred = dictionary.centred
-        self.factor = dictionary.n_samples / n_sample
-        self.values, self.value_mean = self._read(self.signal)
-        self.left = self.values.copy()
-        self.columns = []  # of the support, centred
-        self.means = []
-        self.support = []
-        self.coefs = np.empty(0)
-        self.n_steps = 0
-        self._gram = np.empty((0, 0))
-
-    @property
-    def residual(self):
-        """Estimate of the squared norm of what is left."""
-        return self.factor * float(self.left @ self.left)
-
-    def add(self, atom, orthogonal):
-        """Take an atom in; False if it has nothing to add."""
-        if atom not in self.support:
-            column, mean = self._read(atom)
-            products = np.array([column @ other for other in [*self.columns, column]])
-            if not products[-1] > 0:
-                return False
-            self.support.append(atom)
-            self.columns.append(column)
-            self.means.append(mean)
-            self.coefs = np.append(self.coefs, 0.0)
-            self._gram = np.pad(self._gram, (0, 1))
-            self._gram[-1] = self._gram[:, -1] = products
-        position = self.support.index(atom)
-        own = self.columns[position]
-        step = own @ self.left / self._gram[position, position]
-        self.coefs[position] += step
-        self.left -= step * own
-        self.n_steps += 1
-        if orthogonal:
-            products = np.array([column @ self.values for column in self.columns])
-            self.coefs = np.linalg.lstsq(self._gram, products, rcond=None)[0]
-            self.left = self.values - self.coefs @ np.array(self.columns)
-        return True
-
-    def sampled_residual(self, sample, first, last):
-        """Return what is left of the signal at some rows of a sample."""
-        columns = sample.columns([self.signal, *self.support], first, last)
-        residual = columns[0] - self.coefs @ columns[1:]
-        return (residual - self.intercept()).astype(columns.dtype)
-
-    def intercept(self):
-        """Return the constant that goes with the coefficients; zero unless centred."""
-        return self.value_mean - np.dot(self.coefs, self.means)
-
-    def _read(self, column):
-        """Return a column at the sampled rows, centred, and its mean there."""
-        values = self.sample.column(column, self.n_rows).astype(np.float64)
-        mean = values.mean() if self.centred else 0.0
-        values -= mean
-        return values, mean
+        return self.table.products(self.signal, self.support)

@@ -23,12 +23,12 @@ Radii also cover the rounding of what is taken to be known exactly.
 from cython cimport floating
 from libc.math cimport INFINITY, sqrt
 
-from sklearn_bandit._simd cimport simd_void
+from sklearn_bandit._simd cimport prefetch, simd_void
 from sklearn_bandit.bandit._radii cimport (
     MIN_EFFECTIVE,
     effective_size,
     finite_population,
-    student_quantile,
+    tabled_quantile,
 )
 
 from ._survivors cimport DECIDED, HOPELESS, OPEN
@@ -39,6 +39,7 @@ from ._survivors cimport (
     needed_work,
     predicted_work,
     real_share,
+    share_quantiles,
     within,
 )
 
@@ -56,6 +57,8 @@ cdef Py_ssize_t PROBE_ATOMS = 256
 
 cdef enum:
     RESIDUAL_BLOCK = 64
+    ATOMS_AHEAD = 8     # whose rows are asked for ahead of their use
+    LINE = 16           # entries of a cache line
 
 # The head is in single precision, whatever the atoms are.
 cdef double HEAD_ROUNDING = 1.2e-7
@@ -102,12 +105,13 @@ cdef Outcome search_head(
     cdef double budget = query.give_up_share * query.n_atoms * d
 
     # The radius at the end of the head, should the query be as even as a normal one.
-    last_quantile = student_quantile(query.share, head.n_coordinates / 3.0)
+    share_quantiles(alive, query.share)
+    last_quantile = tabled_quantile(&alive.quantiles, head.n_coordinates / 3.0)
     n_used = head.offsets[1]
     _fill_residual(head, query.coefs, entries, 0, alive)
     _sum_products(head, query, alive)
     choose_pivot(alive, k)
-    quantile = _query_quantile(head, query, n_used, alive.residual)
+    quantile = _query_quantile(head, query, n_used, alive)
     # Standard deviations of single atoms bound those of differences from above.
     _marginal_radii(head, query, quantile, alive)
     estimate_spread(alive, n_used, d, 1.0)
@@ -136,7 +140,7 @@ cdef Outcome search_head(
         _add_differences(head, query, t, alive)
         t += 1
         n_used = head.offsets[t]
-        quantile = _query_quantile(head, query, n_used, alive.residual)
+        quantile = _query_quantile(head, query, n_used, alive)
         _paired_radii(head, query, t, quantile, alive)
         drop(alive, k)
         if alive.n_alive > k and _should_repivot(alive, k, n_used):
@@ -199,7 +203,7 @@ cdef simd_void _residual(
 
 
 cdef double _query_quantile(
-    const Head* head, const HeadQuery* query, Py_ssize_t n_used, const float* residual
+    const Head* head, const HeadQuery* query, Py_ssize_t n_used, Survivors* alive
 ) noexcept nogil:
     """Radius of a mean of n samples, over standard deviation / sqrt(n): query's guards.
 
@@ -209,7 +213,7 @@ cdef double _query_quantile(
     cdef double square, sum_2 = 0.0, sum_4 = 0.0, size, population
 
     for j in range(n_used):
-        square = <double> residual[j] * <double> residual[j]
+        square = <double> alive.residual[j] * <double> alive.residual[j]
         sum_2 += square
         sum_4 += square * square
     size = min(effective_size(sum_2, sum_4), <double> n_used)
@@ -217,7 +221,7 @@ cdef double _query_quantile(
         return INFINITY
     population = query.residual_norm * query.residual_norm / head.n_features
     return (
-        student_quantile(query.share, size - 1.0)
+        tabled_quantile(&alive.quantiles, size - 1.0)
         * sqrt(max(1.0, population * n_used / sum_2))
         * finite_population(n_used, head.n_features)
     )
@@ -386,6 +390,19 @@ cdef bint _should_repivot(
     return n_better != k - 1
 
 
+cdef inline void fetch_ahead(
+    const float* tile, const Py_ssize_t* slots, Py_ssize_t i, Py_ssize_t n,
+    Py_ssize_t width,
+) noexcept nogil:
+    """Ask for the row of a survivor that comes later: survivors lie far apart."""
+    cdef const float* row = tile + slots[min(i + ATOMS_AHEAD, n - 1)] * width
+    cdef Py_ssize_t j = 0
+
+    while j < width:
+        prefetch(row + j)
+        j += LINE
+
+
 cdef simd_void _products(
     const float* tile,
     const float* query,
@@ -402,6 +419,7 @@ cdef simd_void _products(
 
     for i in range(n):
         atom = tile + slots[i] * width
+        fetch_ahead(tile, slots, i, n, width)
         sum_a = sum_b = square_a = square_b = 0.0
         for j in range(half):
             a = query[j] * atom[j]
@@ -431,6 +449,7 @@ cdef simd_void _differences(
 
     for i in range(n):
         atom = tile + slots[i] * width
+        fetch_ahead(tile, slots, i, n, width)
         sum_a = sum_b = square_a = square_b = 0.0
         for j in range(half):
             a = query[j] * (pivot[j] - atom[j])

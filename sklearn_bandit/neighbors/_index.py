@@ -20,7 +20,10 @@ from ._search import Searcher
 
 # Widths of the tiles, in batches. A batch of 64 coordinates is the smallest power of
 # two whose effective number passes the guards for normal data (a third of them).
-TILE_BATCHES = (1, 1, 2, 4, 8)
+# The last ones are for the dimensions of which they are no more than a small share.
+TILE_BATCHES = (1, 1, 2, 4, 8, 16, 32, 64)
+N_SMALL_TILES = 5
+LARGE_SHARE = 32
 
 # Widths of tiles are multiples of a vector register.
 TILE_ALIGNMENT = 8
@@ -210,11 +213,12 @@ class AtomIndex:
         self._describe(self.atoms)
 
     def _tile_widths(self):
-        """As many tiles as fit into half of the coordinates."""
+        """As many tiles as there is room for."""
         widths = []
         for n_batches in TILE_BATCHES:
             widths.append(n_batches * self.batch_size)
-            if sum(widths) > self.n_features // 2:
+            share = 2 if len(widths) <= N_SMALL_TILES else LARGE_SHARE
+            if sum(widths) > self.n_features // share:
                 return tuple(widths[:-1])
         return tuple(widths)
 

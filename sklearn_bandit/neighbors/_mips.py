@@ -64,7 +64,8 @@ class BanditMIPS(BaseEstimator):
         8. Smaller ones decide easy queries sooner, larger ones waste fewer rounds.
     layout : {"auto", "zero-copy"}, default="auto"
         "auto" keeps, beside the atoms, their norms, a few components and a sample of
-        ``16 * batch_size`` coordinates: fitting costs as much as 10 to 20 exact
+        ``16 * batch_size`` coordinates (up to ``128 * batch_size`` in high dimensions,
+        where that is one in 32 or fewer): fitting costs as much as 10 to 20 exact
         queries. "zero-copy" prepares nothing, so fitting only checks the input; queries
         read blocks of the atoms, and below 20,000 dimensions all of them.
     n_jobs : int, default=None

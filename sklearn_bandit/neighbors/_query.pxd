@@ -17,6 +17,7 @@ cdef struct Task:
     const Py_ssize_t* slots         # of the atoms to search
     Py_ssize_t n_slots
     const double* norms             # of the atoms, or NULL
+    double largest_norm             # of these
     double rounding
     Py_ssize_t k
 
@@ -26,6 +27,7 @@ cdef void describe_query(
     Py_ssize_t d,
     const floating* components,     # one a row, the constant one first
     Py_ssize_t n_components,
+    double few,                     # non-zero entries are not counted beyond
     double* stats,                  # written: see N_STATS
     double* coefs,                  # written: inner products with the components
 ) noexcept nogil
@@ -69,8 +71,9 @@ cdef int search_query_support(
 
 cdef bint search_query_units(
     const Task* task,
-    Units* units,
+    const Units* units,
     const floating* query,
+    Survivors* alive,               # memory to work in
     Py_ssize_t* slots,
     double* products,
     Py_ssize_t* count,

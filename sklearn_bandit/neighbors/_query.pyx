@@ -6,7 +6,6 @@ from libc.stdlib cimport free, malloc
 
 from sklearn_bandit._simd cimport simd_void
 from sklearn_bandit.bandit._arms cimport kth_smallest
-from sklearn_bandit.bandit._radii cimport start_quantiles
 
 from ._head cimport bound_by_norms, search_head
 from ._rows cimport exact_products, sort_best, support_products
@@ -15,6 +14,8 @@ from ._units cimport search_units
 
 cdef enum:
     STATS_BLOCK = 512       # entries that stay in the first-level cache
+    BAR_LIMIT = 16          # up to so many are kept in order while scanning
+    N_LANES = 64            # of the largest entry: so many vectorise, fewer do not
 
 
 cdef void describe_query(
@@ -22,11 +23,12 @@ cdef void describe_query(
     Py_ssize_t d,
     const floating* components,
     Py_ssize_t n_components,
+    double few,
     double* stats,
     double* coefs,
 ) noexcept nogil:
     """Look at all entries of a query once."""
-    _describe(query, d, components, n_components, stats, coefs)
+    _describe(query, d, components, n_components, few, stats, coefs)
 
 
 cdef simd_void _describe(
@@ -34,6 +36,7 @@ cdef simd_void _describe(
     Py_ssize_t d,
     const floating* components,
     Py_ssize_t n_components,
+    double few,
     double* stats,
     double* coefs,
 ) noexcept nogil:
@@ -43,25 +46,34 @@ cdef simd_void _describe(
     cache for several simple loops; mixed into one, they do not vectorise. The first
     component is constant and need not be read.
     """
-    cdef Py_ssize_t j, c, n, first = 0, n_nonzero = 0
+    cdef Py_ssize_t i, j, c, n, first = 0, n_nonzero = 0
     cdef int n_block
-    cdef floating largest = 0, size, total
+    cdef floating largest[N_LANES]
+    cdef floating size, total
     cdef double sum_2 = 0.0
     cdef const floating* other
 
+    for i in range(N_LANES):
+        largest[i] = 0
     for c in range(n_components):
         coefs[c] = 0.0
     while first < d:
         n = min(STATS_BLOCK, d - first)
-        n_block = 0
         for j in range(n):
             sum_2 += <double> query[j] * <double> query[j]
-        for j in range(n):
+        for j in range(n // N_LANES):
+            for i in range(N_LANES):
+                size = query[j * N_LANES + i]
+                size = size if size >= 0 else -size
+                largest[i] = size if size > largest[i] else largest[i]
+        for j in range(n - n % N_LANES, n):
             size = query[j] if query[j] >= 0 else -query[j]
-            largest = size if size > largest else largest
-        for j in range(n):
-            n_block += query[j] != 0
-        n_nonzero += n_block
+            largest[0] = size if size > largest[0] else largest[0]
+        if n_nonzero <= few:
+            n_block = 0
+            for j in range(n):
+                n_block += query[j] != 0
+            n_nonzero += n_block
         if n_components > 0:
             total = 0
             for j in range(n):
@@ -77,10 +89,12 @@ cdef simd_void _describe(
         first += n
     if n_components > 0:
         coefs[0] *= components[0]
+    for i in range(1, N_LANES):
+        largest[0] = largest[i] if largest[i] > largest[0] else largest[0]
     # A square of a finite double may overflow, too: the caller looks again.
     stats[0] = not sum_2 < INFINITY
     stats[1] = n_nonzero
-    stats[2] = largest
+    stats[2] = largest[0]
     stats[3] = sqrt(sum_2)
 
 
@@ -158,7 +172,6 @@ cdef void _search_tail(
     cdef Units units = tail[0]
 
     units.energy = stats[3] * stats[3] / units.n_total
-    start_quantiles(&units.quantiles, units.share)
     search_units(&task.rows, query, &units, alive)
 
 
@@ -221,26 +234,27 @@ cdef int search_query_support(
 
 cdef bint search_query_units(
     const Task* task,
-    Units* units,
+    const Units* units,
     const floating* query,
+    Survivors* alive,
     Py_ssize_t* slots,
     double* products,
     Py_ssize_t* count,
 ) noexcept nogil:
     """Search for one query by sampling units; return whether it is left to BLAS."""
-    cdef Survivors* alive = new_survivors(task.n_slots, 0)
     cdef Py_ssize_t i
     cdef Outcome outcome
 
     if alive == NULL:
         return True
+    alive.n_alive = task.n_slots
+    alive.n_multiplied = 0
     for i in range(task.n_slots):
         alive.slots[i] = task.slots[i]
     outcome = search_units(&task.rows, query, units, alive)
     count[0] = alive.n_multiplied
     if outcome != HOPELESS:
         count[0] += _finish(task, query, alive, slots, products)
-    free_survivors(alive)
     return outcome == HOPELESS
 
 
@@ -266,24 +280,51 @@ cdef int pick_for_query(
         for i in range(n):
             largest = max(largest, fabs(scores[task.slots[i]]))
         slack = task.rounding * largest
-    radius = slack
+    bar = _score_bar(task, slack, scores, alive.scratch)
+    radius = slack if task.norms == NULL else slack * task.largest_norm
     for i in range(n):
         slot = task.slots[i]
-        if task.norms != NULL:
-            radius = slack * task.norms[slot]
-        alive.scratch[i] = radius - scores[slot]
-    bar = -kth_smallest(alive.scratch, n, task.k)
-    for i in range(n):
-        slot = task.slots[i]
-        if task.norms != NULL:
-            radius = slack * task.norms[slot]
-        # Written so that a score that overflowed to NaN is a candidate.
-        if not scores[slot] + radius < bar:
+        # Written so that a score that overflowed to NaN is a candidate. Hardly any
+        # score is high enough for its own radius to matter.
+        if scores[slot] + radius < bar:
+            continue
+        if task.norms == NULL or not scores[slot] + slack * task.norms[slot] < bar:
             alive.slots[n_left] = slot
             n_left += 1
     alive.n_alive = n_left
     count[0] += n * task.rows.n_features + _finish(task, query, alive, slots, products)
     return 0
+
+
+cdef double _score_bar(
+    const Task* task, double slack, const floating* scores, double* scratch
+) noexcept nogil:
+    """The k-th largest of what the scores are at least.
+
+    A few are kept in order while scanning: most scores are below the last of these.
+    """
+    cdef Py_ssize_t i, j, slot, n_kept = 0, n = task.n_slots, k = task.k
+    cdef double low, last = -INFINITY
+
+    for i in range(n):
+        slot = task.slots[i]
+        if k <= BAR_LIMIT and scores[slot] <= last:
+            continue
+        low = scores[slot] - slack * (1.0 if task.norms == NULL else task.norms[slot])
+        if k > BAR_LIMIT:
+            scratch[i] = -low
+            continue
+        j = min(n_kept, k - 1)
+        if n_kept == k and not low > scratch[j]:
+            continue
+        while j > 0 and low > scratch[j - 1]:
+            scratch[j] = scratch[j - 1]
+            j -= 1
+        scratch[j] = low
+        n_kept = min(n_kept + 1, k)
+        if n_kept == k:
+            last = scratch[k - 1]
+    return -kth_smallest(scratch, n, k) if k > BAR_LIMIT else last
 
 
 cdef int search_query_buckets(

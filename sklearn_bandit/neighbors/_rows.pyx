@@ -22,19 +22,16 @@ cdef struct Scored:
 cdef simd_void _dot(
     const floating* x, const floating* y, Py_ssize_t n, double* result
 ) noexcept nogil:
-    """Inner product, in four chains so that it runs at the speed of the memory."""
-    cdef Py_ssize_t j, n_blocks = n // 32
+    """Inner product, of four quarters at a time: so it runs at the memory's speed."""
+    cdef Py_ssize_t j, quarter = n // 4
     cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
 
-    for _ in range(n_blocks):
-        for j in range(8):
-            a += <double> x[j] * <double> y[j]
-            b += <double> x[j + 8] * <double> y[j + 8]
-            c += <double> x[j + 16] * <double> y[j + 16]
-            d += <double> x[j + 24] * <double> y[j + 24]
-        x += 32
-        y += 32
-    for j in range(n - 32 * n_blocks):
+    for j in range(quarter):
+        a += <double> x[j] * <double> y[j]
+        b += <double> x[j + quarter] * <double> y[j + quarter]
+        c += <double> x[j + 2 * quarter] * <double> y[j + 2 * quarter]
+        d += <double> x[j + 3 * quarter] * <double> y[j + 3 * quarter]
+    for j in range(4 * quarter, n):
         a += <double> x[j] * <double> y[j]
     result[0] = (a + b) + (c + d)
 

@@ -11,8 +11,6 @@ from cython cimport floating
 from cython.parallel cimport parallel, prange
 from libc.math cimport INFINITY
 
-from sklearn_bandit.bandit._radii cimport Quantiles, start_quantiles
-
 from ._head cimport MAX_TILES, Head, HeadQuery
 from ._query cimport (
     N_STATS,
@@ -32,6 +30,11 @@ from ._units cimport BERNSTEIN, BLOCKS, HOEFFDING, ORDERED, PAIRED, WEIGHTED, Un
 # where a second one takes longer to start (measured: 20 ms) than all of it takes.
 cdef Py_ssize_t MIN_PARALLEL = 1 << 22
 cdef Py_ssize_t MIN_PARALLEL_PRODUCTS = 1 << 26
+
+# In a large batch so many queries are searched first, by one thread: where all of these
+# are hopeless, the others go to BLAS with them, which computes all together anyway.
+cdef Py_ssize_t N_PILOTS = 8
+cdef Py_ssize_t MIN_PILOTED = 64
 
 _SAMPLINGS = {"blocks": BLOCKS, "weighted": WEIGHTED, "ordered": ORDERED}
 _RADII = {"paired": PAIRED, "bernstein": BERNSTEIN, "hoeffding": HOEFFDING}
@@ -59,7 +62,6 @@ cdef class Searcher:
     cdef bint is_double
     cdef object owners      # keeps what the pointers point into
     cdef Survivors* spare   # room for one query, kept from call to call
-    cdef Quantiles quantiles    # of the last search by units
     cdef readonly object slots
 
     def __cinit__(self, first, second, slots, double rounding, norms):
@@ -67,7 +69,6 @@ cdef class Searcher:
         cdef const double[::1] norm_view
 
         self.spare = NULL
-        start_quantiles(&self.quantiles, 0.0)
         self.owners = [first, second, slots, norms]
         self.slots = slots
         self.is_double = first.dtype == np.float64
@@ -81,9 +82,11 @@ cdef class Searcher:
         self.task.n_slots = slot_view.shape[0]
         self.task.rounding = rounding
         self.task.norms = NULL
+        self.task.largest_norm = 0.0
         if norms is not None:
             norm_view = norms
             self.task.norms = &norm_view[0]
+            self.task.largest_norm = norms.max()
         self.head.n_tiles = 0
         self.head.n_coordinates = 0
         self.head.n_components = 0
@@ -147,8 +150,8 @@ cdef class Searcher:
         Returns
         -------
         ndarray of shape (n_atoms, 4)
-            Whether the norm is NaN or infinite, number of entries that are not zero,
-            largest absolute entry, norm.
+            Whether the norm is NaN or infinite, number of entries that are not zero
+            (not counted here), largest absolute entry, norm.
         """
         stats = np.empty((atoms.shape[0], N_STATS))
         cdef double[:, ::1] out = stats
@@ -156,13 +159,13 @@ cdef class Searcher:
 
         if self.is_double:
             _describe_all(
-                <const double*> entries, out.shape[0], &self.head, 0, 1, &out[0, 0],
-                NULL,
+                <const double*> entries, out.shape[0], &self.head, 0, -1.0, 1,
+                &out[0, 0], NULL,
             )
         else:
             _describe_all(
-                <const float*> entries, out.shape[0], &self.head, 0, 1, &out[0, 0],
-                NULL,
+                <const float*> entries, out.shape[0], &self.head, 0, -1.0, 1,
+                &out[0, 0], NULL,
             )
         return stats
 
@@ -179,7 +182,8 @@ cdef class Searcher:
             Range of a query's largest entry in which squares neither over- nor
             underflow.
         few : float
-            Up to so many entries different from zero a query is sparse.
+            Up to so many entries different from zero a query is sparse, and they are
+            counted.
 
         Returns
         -------
@@ -206,12 +210,12 @@ cdef class Searcher:
         with nogil:
             if self.is_double:
                 _describe_all(
-                    <const double*> entries, n_queries, &self.head, r, n_threads,
+                    <const double*> entries, n_queries, &self.head, r, few, n_threads,
                     &stats_out[0, 0], first_coef,
                 )
             else:
                 _describe_all(
-                    <const float*> entries, n_queries, &self.head, r, n_threads,
+                    <const float*> entries, n_queries, &self.head, r, few, n_threads,
                     &stats_out[0, 0], first_coef,
                 )
         for i in range(n_queries):
@@ -291,7 +295,10 @@ cdef class Searcher:
             units.sampling = BLOCKS
             units.radius = PAIRED
             units.n_units = tail.shape[0] // 2
-            units.n_first = self.head.offsets[1]
+            # No less than twice what the head has told already.
+            units.n_first = max(
+                self.head.offsets[1], 2 * self.head.n_coordinates // tail_length
+            )
             units.length = tail_length
             units.starts = &tail[0]
             units.weights = NULL
@@ -309,10 +316,7 @@ cdef class Searcher:
         if self.head.n_components > 0:
             first_coef = &coefs[0, 0]
         if n_queries == 1:
-            # Taken while the interpreter is held: another thread finds it gone.
-            alive, self.spare = self.spare, NULL
-            if alive == NULL:
-                alive = new_survivors(self.task.n_slots, self.head.n_coordinates)
+            alive = self._take_spare()
         with nogil:
             if self.is_double:
                 _search_all(
@@ -326,11 +330,28 @@ cdef class Searcher:
                     &stats[0, 0], first_coef, blocks, alive, n_threads,
                     &slots_out[0, 0], &products_out[0, 0], &counts_out[0], &given_up[0],
                 )
-        alive, self.spare = self.spare, alive
-        free_survivors(alive)
+        self._give_back(alive)
         for i in range(n_queries):
             n_given_up += given_up[i]
         return open_queries, n_given_up
+
+    cdef Survivors* _take_spare(self) noexcept:
+        """Memory for one query, and what the last one left in it.
+
+        Taken while the interpreter is held: another thread finds it gone.
+        """
+        cdef Survivors* alive = self.spare
+
+        self.spare = NULL
+        if alive == NULL:
+            alive = new_survivors(self.task.n_slots, self.head.n_coordinates)
+        return alive
+
+    cdef void _give_back(self, Survivors* alive) noexcept:
+        """Keep memory for the next query, instead of what there is."""
+        if alive != NULL:
+            free_survivors(self.spare)
+            self.spare = alive
 
     cdef void _start(
         self, HeadQuery* base, Py_ssize_t k, double share, double epsilon, bint samples
@@ -571,6 +592,7 @@ cdef class Searcher:
         cdef double[:, ::1] products_out = products
         cdef Py_ssize_t[::1] counts_out = counts
         cdef bint given_up
+        cdef Survivors* alive
 
         units.sampling = _SAMPLINGS[sampling]
         units.radius = _RADII[radius]
@@ -597,26 +619,25 @@ cdef class Searcher:
         if largest is not None:
             largest_view = largest
             units.largest = &largest_view[0]
-        # A copy of its own: another thread may be searching.
-        if share != self.quantiles.delta:
-            start_quantiles(&self.quantiles, share)
-        units.quantiles = self.quantiles
         self.task.k = k
+        alive = self._take_spare()
         if self.is_double:
             doubles = queries
             with nogil:
                 given_up = search_query_units(
-                    &self.task, &units, &doubles[position, 0], &slots_out[position, 0],
-                    &products_out[position, 0], &counts_out[position],
+                    &self.task, &units, &doubles[position, 0], alive,
+                    &slots_out[position, 0], &products_out[position, 0],
+                    &counts_out[position],
                 )
         else:
             singles = queries
             with nogil:
                 given_up = search_query_units(
-                    &self.task, &units, &singles[position, 0], &slots_out[position, 0],
-                    &products_out[position, 0], &counts_out[position],
+                    &self.task, &units, &singles[position, 0], alive,
+                    &slots_out[position, 0], &products_out[position, 0],
+                    &counts_out[position],
                 )
-        self.quantiles = units.quantiles
+        self._give_back(alive)
         return given_up
 
 
@@ -637,6 +658,7 @@ cdef void _describe_all(
     Py_ssize_t n_rows,
     const Head* head,
     Py_ssize_t n_components,
+    double few,
     int n_threads,
     double* stats,
     double* coefs,
@@ -646,11 +668,11 @@ cdef void _describe_all(
     cdef const floating* components = <const floating*> head.components
 
     if n_rows == 1:
-        describe_query(rows, d, components, n_components, stats, coefs)
+        describe_query(rows, d, components, n_components, few, stats, coefs)
         return
     for i in prange(n_rows, num_threads=n_threads):
         describe_query(
-            rows + i * d, d, components, n_components, stats + i * N_STATS,
+            rows + i * d, d, components, n_components, few, stats + i * N_STATS,
             coefs + i * n_components,
         )
 
@@ -672,7 +694,8 @@ cdef void _search_all(
     unsigned char* given_up,
 ) noexcept nogil:
     """Search for every query; a single one in the memory that is given."""
-    cdef Py_ssize_t i, d = head.n_features, r = head.n_components
+    cdef Py_ssize_t i, pilot, d = head.n_features, r = head.n_components
+    cdef Py_ssize_t n_pilots = 0, n_hopeless = 0, stride = 1
     cdef Survivors* alive = NULL
 
     if n_queries == 1:
@@ -681,14 +704,40 @@ cdef void _search_all(
             counts,
         )
         return
-    with parallel(num_threads=n_threads):
+    if n_queries >= MIN_PILOTED and base.give_up_share < INFINITY:
+        n_pilots = N_PILOTS
+        stride = n_queries // N_PILOTS
         alive = new_survivors(task.n_slots, head.n_coordinates)
-        for i in prange(n_queries, schedule="dynamic"):
+        for pilot in range(n_pilots):
+            i = pilot * stride
             given_up[i] = search_query(
                 task, head, base, queries + i * d, stats + i * N_STATS, coefs + i * r,
                 tail, alive, slots + i * task.k, products + i * task.k, counts + i,
             )
+            n_hopeless += given_up[i]
         free_survivors(alive)
+        if n_hopeless == n_pilots:
+            for i in range(n_queries):
+                if not _is_pilot(i, n_pilots, stride):
+                    given_up[i] = 1
+                    counts[i] = r * d
+            return
+    with parallel(num_threads=n_threads):
+        alive = new_survivors(task.n_slots, head.n_coordinates)
+        for i in prange(n_queries, schedule="dynamic"):
+            if not _is_pilot(i, n_pilots, stride):
+                given_up[i] = search_query(
+                    task, head, base, queries + i * d, stats + i * N_STATS,
+                    coefs + i * r, tail, alive, slots + i * task.k,
+                    products + i * task.k, counts + i,
+                )
+        free_survivors(alive)
+
+
+cdef inline bint _is_pilot(
+    Py_ssize_t i, Py_ssize_t n_pilots, Py_ssize_t stride
+) noexcept nogil:
+    return i % stride == 0 and i < n_pilots * stride
 
 
 cdef int _search_all_buckets(

@@ -1,5 +1,7 @@
 """The atoms that a search has not dropped yet; see ``_survivors.pyx``."""
 
+from sklearn_bandit.bandit._radii cimport Quantiles
+
 
 cdef enum Outcome:
     DECIDED     # the survivors are the answer
@@ -27,6 +29,7 @@ cdef struct Survivors:
     float* square               # and of their squares
     float* residual             # what the components leave of the query, in the head
     Py_ssize_t n_filled         # tiles for which it is known
+    Quantiles quantiles         # kept for the next query: each takes microseconds
 
 
 cdef Survivors* new_survivors(
@@ -34,6 +37,7 @@ cdef Survivors* new_survivors(
 ) noexcept nogil
 cdef void free_survivors(Survivors* alive) noexcept nogil
 
+cdef void share_quantiles(Survivors* alive, double share) noexcept nogil
 cdef void choose_pivot(Survivors* alive, Py_ssize_t k) noexcept nogil
 cdef void drop(Survivors* alive, Py_ssize_t k) noexcept nogil
 cdef bint within(Survivors* alive, Py_ssize_t k, double epsilon) noexcept nogil

@@ -4,6 +4,7 @@ from libc.math cimport INFINITY
 from libc.stdlib cimport free, malloc
 
 from sklearn_bandit.bandit._arms cimport eliminate, kth_smallest
+from sklearn_bandit.bandit._radii cimport start_quantiles
 
 
 cdef Survivors* new_survivors(
@@ -34,6 +35,7 @@ cdef Survivors* new_survivors(
     alive.total = floats
     alive.square = floats + n_atoms
     alive.residual = floats + 2 * n_atoms
+    start_quantiles(&alive.quantiles, 0.0)
     return alive
 
 
@@ -43,6 +45,12 @@ cdef void free_survivors(Survivors* alive) noexcept nogil:
         free(alive.slots)
         free(alive.total)
         free(alive)
+
+
+cdef void share_quantiles(Survivors* alive, double share) noexcept nogil:
+    """Have quantiles of this error probability; those of the last search may do."""
+    if alive.quantiles.delta != share:
+        start_quantiles(&alive.quantiles, share)
 
 
 cdef void choose_pivot(Survivors* alive, Py_ssize_t k) noexcept nogil:

@@ -2,8 +2,6 @@
 
 from cython cimport floating
 
-from sklearn_bandit.bandit._radii cimport Quantiles
-
 from ._rows cimport Rows
 from ._survivors cimport Outcome, Survivors
 
@@ -37,9 +35,8 @@ cdef struct Units:
     const double* largest       # largest absolute entry of each slot's atom, or NULL
     const double* norms         # of each slot's atom, for ordered units, or NULL
     Py_ssize_t k
-    Quantiles quantiles         # for `share`; filled while searching
 
 
 cdef Outcome search_units(
-    const Rows* rows, const floating* query, Units* units, Survivors* alive
+    const Rows* rows, const floating* query, const Units* units, Survivors* alive
 ) noexcept nogil

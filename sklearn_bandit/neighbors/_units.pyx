@@ -17,8 +17,8 @@ from sklearn_bandit.bandit._radii cimport (
     bernstein_radius,
     effective_size,
     hoeffding_radius,
-    student_quantile,
     tabled_paired_radius,
+    tabled_quantile,
 )
 
 from ._rows cimport Rows, row
@@ -28,6 +28,7 @@ from ._survivors cimport (
     drop,
     estimate_spread,
     predicted_work,
+    share_quantiles,
     within,
 )
 
@@ -39,7 +40,7 @@ cdef enum:
 
 
 cdef Outcome search_units(
-    const Rows* rows, const floating* query, Units* units, Survivors* alive
+    const Rows* rows, const floating* query, const Units* units, Survivors* alive
 ) noexcept nogil:
     """Sample rounds of doubling size until k atoms are left or it does not pay."""
     cdef Py_ssize_t n_used = 0, n_next, n_atoms = alive.n_alive, i, k = units.k
@@ -48,6 +49,7 @@ cdef Outcome search_units(
     cdef float* longer
     cdef Outcome outcome = DECIDED
 
+    share_quantiles(alive, units.share)
     for i in range(n_atoms):
         alive.base[i] = 0.0
     while alive.n_alive > k:
@@ -121,8 +123,8 @@ cdef double _predicted(
     if n_total == INFINITY:
         n_total = d
     return units.length * predicted_work(
-        alive, units.k, student_quantile(units.share, n_used - 1.0), n_used, n_total,
-        units.n_units, units.epsilon,
+        alive, units.k, tabled_quantile(&alive.quantiles, n_used - 1.0), n_used,
+        n_total, units.n_units, units.epsilon,
     )
 
 
@@ -206,7 +208,7 @@ cdef void _means(
 
 
 cdef void _paired_radii(
-    Units* units,
+    const Units* units,
     const float* values,
     Py_ssize_t n_used,
     const floating* query,
@@ -237,7 +239,7 @@ cdef void _paired_radii(
         alive.radius[i] = INFINITY
         if sum_2 > 0.0:
             alive.radius[i] = tabled_paired_radius(
-                &units.quantiles, alive.variance[i], n_used,
+                &alive.quantiles, alive.variance[i], n_used,
                 effective_size(sum_2, sum_4), units.n_total,
             )
     alive.mean[alive.pivot] = 0.0

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.linear_model import OrthogonalMatchingPursuit
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_bandit.datasets import make_simple_song
-from sklearn_bandit.linear_model import BanditMatchingPursuit
+from sklearn_bandit.linear_model import BanditMatchingPursuit, _matching_pursuit
 
 ORDER = ["G4", "C5", "E4", "E5", "C4"]
 
@@ -139,6 +140,23 @@ def test_song(seed, orthogonal, coef):
     assert pursuit.n_multiplications_ < X.size / (1 if coef == "exact" else 5)
 
 
+@pytest.mark.parametrize("orthogonal", [True, False])
+@pytest.mark.parametrize("n_rows", [64, 4_096])
+def test_rehearsal_only_saves_time(monkeypatch, orthogonal, n_rows):
+    # Coefficients of 64 rows make for wrong guesses.
+    rng = np.random.default_rng(0)
+    X = np.asfortranarray(rng.standard_normal((140_000, 30), dtype=np.float32))
+    y = X @ np.linspace(1, 2, 30, dtype=np.float32)
+    pursuit = BanditMatchingPursuit(8, orthogonal=orthogonal, random_state=0)
+    monkeypatch.setattr(_matching_pursuit, "REHEARSAL_ROWS", n_rows)
+    rehearsed = clone(pursuit).fit(X, y)
+    monkeypatch.setattr(_matching_pursuit, "MAX_REHEARSED", 1)
+    pursuit.fit(X, y)
+    assert rehearsed.n_multiplications_ != pursuit.n_multiplications_
+    assert_array_equal(rehearsed.support_, pursuit.support_)
+    assert_array_equal(rehearsed.coef_, pursuit.coef_)
+
+
 def test_sampled_cost_does_not_grow():
     counts = []
     for interval in (2.0, 8.0):
@@ -146,6 +164,70 @@ def test_sampled_cost_does_not_grow():
         pursuit = BanditMatchingPursuit(5, coef="sampled", random_state=0)
         counts.append(pursuit.fit(X, y).n_multiplications_)
     assert counts[1] < 1.5 * counts[0]
+
+
+def test_sampled_rows_fewer_than_a_portion():
+    # Rows that are more than the sample for coefficients, but too few to race on.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 10))
+    pursuit = BanditMatchingPursuit(2, coef="sampled", sample_size=64, random_state=0)
+    pursuit.fit(X, 3 * X[:, 7] + X[:, 2])
+    assert_array_equal(pursuit.support_, [7, 2])
+    assert_allclose(pursuit.coef_[[7, 2]], [3, 1])
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_sampled_coefficients_fit_the_sample(problem, fit_intercept):
+    # They are those of least squares on some rows: within their sampling error.
+    X, y = problem
+    pursuit = BanditMatchingPursuit(
+        6, coef="sampled", fit_intercept=fit_intercept, random_state=0
+    ).fit(X, y)
+    exact = BanditMatchingPursuit(6, fit_intercept=fit_intercept, random_state=0)
+    exact.fit(X, y)
+    assert_array_equal(pursuit.support_, exact.support_)
+    assert_allclose(pursuit.coef_, exact.coef_, atol=0.05)
+    assert_allclose(pursuit.intercept_, exact.intercept_, atol=0.1)
+
+
+def test_sampled_tol_estimates_the_residual(problem):
+    X, y = problem
+    # Noise leaves half of this, and without the weakest of the six atoms it is more.
+    tol = 0.5 * len(y)
+    pursuit = BanditMatchingPursuit(tol=tol, coef="sampled", random_state=0).fit(X, y)
+    assert pursuit.n_iter_ == 6
+
+
+def test_sampled_multiplications_are_counted(problem):
+    # One step: every atom at the first 256 rows (at least), then two products.
+    X, y = problem
+    pursuit = BanditMatchingPursuit(1, coef="sampled", random_state=0).fit(X, y)
+    n_race = pursuit.n_multiplications_ - 2 * 8192
+    assert n_race >= 60 * 256
+    assert n_race % 256 == 0
+
+
+def test_sampled_atoms_that_depend_on_others():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 6))
+    X[:, 5] = X[:, 0] + X[:, 1]
+    y = 3 * X[:, 0] + 2 * X[:, 1] + X[:, 2]
+    with pytest.warns(RuntimeWarning, match="ended early"):
+        pursuit = BanditMatchingPursuit(6, coef="sampled", random_state=0).fit(X, y)
+    assert_allclose(pursuit.predict(X[:100]), y[:100], atol=1e-6)
+    assert pursuit.n_iter_ == len(pursuit.support_)
+
+
+def test_random_state_instance(problem):
+    X, y = problem
+    fits = [
+        BanditMatchingPursuit(
+            6, coef="sampled", random_state=np.random.RandomState(seed)
+        ).fit(X, y)
+        for seed in (3, 3, 4)
+    ]
+    assert_array_equal(fits[0].coef_, fits[1].coef_)
+    assert (fits[0].coef_ != fits[2].coef_).any()
 
 
 def test_seeded(problem):

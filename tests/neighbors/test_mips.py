@@ -416,3 +416,25 @@ def test_goes_on_behind_the_head():
     assert search.kneighbors(query)[1][0, 0] == 3
     # The pass over the query, and the answer's own product.
     assert search.n_multiplications_[0] < 2.9 * atoms.shape[1]
+
+
+def test_hopeless_batch_is_given_up_by_its_pilots():
+    atoms, queries = make_symmetric_normal(1_000, 6_000, 80, random_state=0)
+    search = BanditMIPS(3, random_state=0).fit(atoms)
+    indices = search.kneighbors(queries, return_distance=False)
+    exact = queries.astype(np.float64) @ atoms.T.astype(np.float64)
+    assert_array_equal(indices, np.argsort(-exact, axis=1)[:, :3])
+    counts = search.n_multiplications_
+    # All products, the constant component, and the answers; eight sampled before.
+    assert np.count_nonzero(counts == (1_000 + 1 + 3) * 6_000) == 80 - 8
+    assert np.count_nonzero(counts > (1_000 + 1 + 3) * 6_000) == 8
+
+
+def test_batch_goes_on_where_a_pilot_has_hope():
+    atoms, queries = make_correlated_normal_custom(500, 6_000, 80, random_state=0)
+    noise = np.random.default_rng(0).standard_normal((4, 6_000), dtype=np.float32)
+    queries[::20] = noise  # every other pilot
+    search = BanditMIPS(1, random_state=0).fit(atoms)
+    indices = search.kneighbors(queries, return_distance=False)
+    assert_array_equal(indices[:, 0], (queries @ atoms.T).argmax(axis=1))
+    assert (search.n_multiplications_[1::2] < atoms.size / 4).all()
