@@ -106,11 +106,11 @@ default="squared_error"
         Share of the features in the patch.""",
     "solver": """
         {"mab", "exact", "auto", "mab-thesis"}, default="mab"
-        How splits are searched: "mab" samples rows in nodes with 8,000 or more of them
-        until the best feature is known (MABSplit), "exact" always uses all rows, "auto"
-        samples from 50,000 rows on. Smaller nodes are searched exactly by all of
-        them. "mab-thesis" is the rule of the thesis that MABSplit comes from, with an
-        arm for every threshold: for comparison.""",
+        How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
+        or more, until the best feature is known (MABSplit), "exact" always uses all
+        rows, "auto" samples from 50,000 rows on. Smaller nodes are searched exactly by
+        all of them. "mab-thesis" is the rule of the thesis that MABSplit comes from,
+        with an arm for every threshold: for comparison.""",
     "max_bins": """
         int, default=255
         Bins per feature, at most 255. Features with no more distinct values lose
@@ -128,7 +128,8 @@ default="squared_error"
     "tol": """
         float, default=0.1
         Near ties: features whose gain is smaller than the best by at most this share of
-        it, or by a tenth of this share of the node's impurity, count as equally good.
+        it, or by a tenth of this share of the node's impurity (not if thresholds are
+        random), count as equally good.
         With 0 the bandit goes on until exact histograms decide between close
         rivals.""",
     "max_insertions": """
