@@ -19,7 +19,7 @@ and the radii stay small. They are asymptotic (Student-t with a guard on the eff
 sample size), so `delta` is a target, checked by counting.
 """
 
-from math import ceil, log2
+from math import ceil, log
 
 import numpy as np
 
@@ -39,6 +39,10 @@ ROUNDING = 1e-6
 # PAM is affordable.
 SAMPLE_BUDGET = 16
 LEAST_BUDGET = 2**28
+
+# The sample of a search grows by this factor from round to round. Doubling takes more
+# distances than it saves rounds.
+GROWTH = 1.5
 
 # Effective sizes with a quantile of their own: below, the radius is that of the least;
 # beyond, Student-t is normal to 0.3%.
@@ -73,7 +77,7 @@ class BanditSearch:
 
     # While more than this share of the arms survives, none is dropped. With a survivor
     # in five, some ten searches over all arms take as long as gathering the survivors.
-    dense = 0.2
+    dense = 0.5
 
     def __init__(self, clusters, sample, tol, delta, max_exact):
         self.clusters = clusters
@@ -141,13 +145,13 @@ class BanditSearch:
     def _eliminate(self, base, slack, delta, *, build):
         """Arms that may be better than the base arm, few enough to compute."""
         clusters, sample, n = self.clusters, self.sample, self.sample.n
-        n_rounds = 1 + max(ceil(log2(n / self.n_known)), 0)
+        n_rounds = 1 + max(ceil(log(n / self.n_known, GROWTH)), 0)
         quantiles = quantile_table(split_delta(delta, 1, 1, n_rounds))
         survivors = sample.survivors(clusters, base, self.n_known, build=build)
         survivors.eliminate(quantiles, slack, self.dense)
         budget = max(SAMPLE_BUDGET * self.max_exact * n, LEAST_BUDGET)
         while not self._is_few(survivors):
-            stop = min(2 * survivors.n_used, n)
+            stop = sample.whole_blocks(GROWTH * survivors.n_used)
             budget -= len(survivors) * (stop - survivors.n_used)
             if budget < 0:
                 break
@@ -162,7 +166,7 @@ class BanditSearch:
 
     def _is_few(self, survivors):
         """Whether the survivors had better be computed exactly than sampled further."""
-        if 2 * survivors.n_used >= survivors.n_total:
+        if GROWTH * survivors.n_used >= survivors.n_total:
             return len(survivors) <= self.max_exact or (
                 survivors.n_used == survivors.n_total
             )

@@ -44,6 +44,8 @@ cdef enum:
     LONG_ROWS = 256
     LANES = 16
     QUAD = 4
+    # Rows that a thread multiplies with a few vectors at a time.
+    PROJECTED = 256
     # Fewer copies than this take a thread about as long as waking another, 2-4 ms on a
     # busy machine.
     SERIAL_COPIES = 1048576
@@ -511,6 +513,67 @@ cdef inline void _add_up(
     out[PANEL] = total_1
     out[2 * PANEL] = total_2
     out[3 * PANEL] = total_3
+
+
+def project_rows(
+    const float[:, ::1] X,
+    const Py_ssize_t[::1] arms,
+    const float[:, ::1] vectors,
+    float[:, ::1] out,
+    int n_threads,
+):
+    """Products of some rows of X with a few vectors.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The rows.
+    arms : ndarray
+        Which of them, ascending.
+    vectors : ndarray of shape (n_vectors, n_features)
+        The vectors.
+    out : ndarray of shape (len(arms), n_vectors)
+        Written.
+    n_threads : int
+        OpenMP threads.
+    """
+    cdef Py_ssize_t n = arms.shape[0], d = X.shape[1], t
+    cdef Py_ssize_t n_blocks = (n + PROJECTED - 1) // PROJECTED
+    cdef float[:, :, ::1] gathered
+
+    if n == 0:
+        return
+    n_threads = min(n_threads, n_blocks)
+    gathered = np.empty((n_threads, PROJECTED, d), dtype=np.float32)
+    for t in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
+        _project(
+            X, arms, t * PROJECTED, min(PROJECTED, n - t * PROJECTED), vectors,
+            &gathered[thread_num(), 0, 0], &out[t * PROJECTED, 0],
+        )
+
+
+cdef void _project(
+    const float[:, ::1] X,
+    const Py_ssize_t[::1] arms,
+    Py_ssize_t first,
+    Py_ssize_t width,
+    const float[:, ::1] vectors,
+    float* gathered,
+    float* out,
+) noexcept nogil:
+    cdef Py_ssize_t d = X.shape[1], i
+    cdef int m = width, k = vectors.shape[0], depth = d
+    cdef float one = 1.0, zero = 0.0
+    cdef const float* rows = &X[arms[first], 0]
+
+    if arms[first + width - 1] - arms[first] != width - 1:
+        for i in range(width):
+            memcpy(gathered + i * d, &X[arms[first + i], 0], d * sizeof(float))
+        rows = gathered
+    sgemm(
+        "T", "N", &k, &m, &depth, &one, <float*> &vectors[0, 0], &depth,
+        <float*> rows, &depth, &zero, out, &k,
+    )
 
 
 def gather_columns(

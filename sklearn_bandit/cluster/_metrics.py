@@ -19,7 +19,14 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import euclidean_distances
 from threadpoolctl import ThreadpoolController
 
-from ._distances import ARM_TILE, KINDS, fill_rows, fill_tiles, prepare_rows
+from ._distances import (
+    ARM_TILE,
+    KINDS,
+    fill_rows,
+    fill_tiles,
+    prepare_rows,
+    project_rows,
+)
 
 # Metrics with kernels of our own, by scikit-learn's names.
 FAST_METRICS = {
@@ -45,6 +52,9 @@ MATRIX_ROWS = 128
 # with 784 features, between two chances for a signal to be seen.
 CHUNK_DISTANCES = 2**18
 
+# Rows of X that are multiplied at once where few columns result.
+CHUNK_ROWS = 4096
+
 # Rows from which the centre and the scale are estimated; neither needs to be exact.
 N_SCALE = 4096
 
@@ -66,9 +76,14 @@ class Distances(ABC):
     scale : float
         What the distances of tiles are multiplied with, so that they are about one:
         a power of two.
+    power : int
+        The power of the distances whose weighted sums need no distances (2 for the
+        Euclidean), or 0; see `power_sums`.
     n_evaluations : int
         Distances computed so far.
     """
+
+    power = 0
 
     def __init__(self, order, dtype):
         self.order = np.ascontiguousarray(order, dtype=np.intp)
@@ -116,6 +131,7 @@ class DenseDistances(Distances):
         if X.dtype != np.float32:
             self._rows = prepare_rows(X, *arguments, X.dtype, self._n_threads)
         self.scale = {"sqeuclidean": scale**2, "cosine": 1.0}.get(kind, scale)
+        self.power = {"euclidean": 2, "manhattan": 0}.get(kind, 1)
         # l1 takes about five times as long as a multiply-add in BLAS.
         cost = X.shape[1] * (5 if kind == "manhattan" else 1)
         self._per_call = max(int(WORK_PER_CALL / cost), 1)
@@ -160,6 +176,60 @@ class DenseDistances(Distances):
             self._fill(np.arange(first, last), part)
             out[:first, first:last] = part[:, :first].T
         return out
+
+    def power_sums(self, weights, labels, n_groups):
+        """What `powers_of` needs to sum powers of distances over the last positions.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_last,)
+            Weight of each of the last positions.
+        labels : ndarray of shape (n_last,)
+            Its group.
+        n_groups : int
+            Number of groups.
+
+        Returns
+        -------
+        totals, squares : ndarray of shape (n_groups,)
+            Sums of the weights, and of the weighted squared norms.
+        vectors : ndarray of shape (n_groups, n_features)
+            Sums of the weighted rows.
+        """
+        rows, norms = self._tiles
+        first = self.n - len(weights)
+        totals = np.bincount(labels, weights, n_groups)
+        squares = np.bincount(labels, weights * norms[first:].astype(float), n_groups)
+        vectors = np.zeros((n_groups, rows.shape[1]))
+        for start in range(0, len(weights), CHUNK_ROWS):
+            part = slice(start, min(start + CHUNK_ROWS, len(weights)))
+            own = np.zeros((n_groups, part.stop - part.start), np.float32)
+            own[labels[part], np.arange(own.shape[1])] = weights[part]
+            vectors += own @ rows[first + part.start : first + part.stop]
+        return totals, squares, vectors
+
+    def powers_of(self, arms, totals, squares, vectors):
+        """Sum the distances of arms, to the power of `power`, over groups of positions.
+
+        Parameters
+        ----------
+        arms : ndarray
+            Ascending positions.
+        totals, squares, vectors
+            The groups; from `power_sums`.
+
+        Returns
+        -------
+        ndarray of shape (len(arms), n_groups)
+            The weighted sums.
+        """
+        rows, norms = self._tiles
+        out = np.empty((len(arms), len(totals)), np.float32)
+        vectors = vectors.astype(np.float32)
+        project_rows(rows, arms, vectors, out, self._n_threads)
+        if self._kind == KINDS["cosine"]:
+            return totals - out
+        return norms[arms, None] * totals + squares - 2 * out
 
     def _fill(self, arms, out):
         """Write the distances of some arms to the leading positions."""
