@@ -341,7 +341,7 @@ def fill_rows(
     X, squares, kind, arms, n_threads
         As in `fill_tiles`.
     out : ndarray of shape (len(arms), n_rows)
-        Written: the distances to so many leading rows of X.
+        Written: the distances to so many leading rows of X. Its rows are contiguous.
     """
     cdef Py_ssize_t n = out.shape[1], d = X.shape[1], p
     cdef Py_ssize_t n_panels = (n + PANEL - 1) // PANEL
@@ -376,7 +376,6 @@ cdef void _row_panel(
 ) noexcept nogil:
     """Distances of all arms to one panel of samples."""
     cdef Py_ssize_t d = X.shape[1], n_arms = arms.shape[0], a, i, j, sample
-    cdef floating value
 
     if d < LONG_ROWS:
         _transpose(&X[start, 0], width, d, panel)
@@ -403,17 +402,29 @@ cdef void _row_panel(
                         panel, &gathered[a + i, 0], &gathered[a + i + 1, 0], d,
                         found + i * PANEL, found + (i + 1) * PANEL,
                     )
+        if kind == EUCLIDEAN:
+            _panel_roots(found, width)
         for i in range(min(QUAD, n_arms - a)):
-            for j in range(width):
-                sample = start + j
-                value = found[i * PANEL + j]
-                if kind == EUCLIDEAN:
-                    value = sqrt(value)
-                elif kind == COSINE:
-                    value *= 0.5
-                    if squares[sample] == 0 or squares[arms[a + i]] == 0:
-                        value = 1.0
-                out[a + i, start + j] = 0.0 if sample == arms[a + i] else value
+            if kind == COSINE:
+                for j in range(width):
+                    found[i * PANEL + j] *= 0.5
+                    if squares[start + j] == 0 or squares[arms[a + i]] == 0:
+                        found[i * PANEL + j] = 1.0
+            memcpy(&out[a + i, start], found + i * PANEL, width * sizeof(floating))
+            sample = arms[a + i]
+            if start <= sample < start + width:
+                out[a + i, sample] = 0.0
+
+
+cdef simd_void _panel_roots(floating* found, Py_ssize_t width) noexcept nogil:
+    """Square roots of the distances of four arms to some samples."""
+    cdef Py_ssize_t i, j
+    for i in range(QUAD):
+        for j in range(width):
+            if floating is float:
+                found[i * PANEL + j] = sqrtf(found[i * PANEL + j])
+            else:
+                found[i * PANEL + j] = sqrt(found[i * PANEL + j])
 
 
 cdef simd_void _row_squares(

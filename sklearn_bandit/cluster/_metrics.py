@@ -11,7 +11,7 @@ A distance runs from a sample to a medoid: ``metric(sample, medoid)``, and entry
 
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from scipy import sparse
@@ -125,16 +125,24 @@ class DenseDistances(Distances):
         # Waking a second thread takes longer than the whole of a small fit.
         self._n_threads = n_threads if X.size >= SERIAL_SIZE else 1
         centre, scale = _centre_and_scale(X, self.order, kind)
-        arguments = (self.order, centre, scale, kind == "cosine")
-        self._tiles = prepare_rows(X, *arguments, np.float32, self._n_threads)
-        self._rows = self._tiles
-        if X.dtype != np.float32:
-            self._rows = prepare_rows(X, *arguments, X.dtype, self._n_threads)
+        self._source = X, self.order, centre, scale, kind == "cosine"
         self.scale = {"sqeuclidean": scale**2, "cosine": 1.0}.get(kind, scale)
         self.power = {"euclidean": 2, "manhattan": 0}.get(kind, 1)
         # l1 takes about five times as long as a multiply-add in BLAS.
         cost = X.shape[1] * (5 if kind == "manhattan" else 1)
         self._per_call = max(int(WORK_PER_CALL / cost), 1)
+
+    # Copies of the data, made when they are first needed: "pam" needs no tiles.
+
+    @cached_property
+    def _tiles(self):
+        return prepare_rows(*self._source, np.float32, self._n_threads)
+
+    @cached_property
+    def _rows(self):
+        if self.dtype == np.float32:
+            return self._tiles
+        return prepare_rows(*self._source, self.dtype, self._n_threads)
 
     def threads(self):
         return _thread_pools().limit(limits=1, user_api="blas")

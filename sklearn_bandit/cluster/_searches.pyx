@@ -547,8 +547,8 @@ def _exact_sums(
             strip, &turned[thread_num(), 0, 0],
             &sums[t % n_segments, t // n_segments, 0, 0],
         )
-    total = np.asarray(sums).sum(axis=0).transpose(1, 0, 2)
-    return total.reshape(n_planes, -1)[:, :n_arms]
+    total = np.asarray(sums).sum(axis=0) if n_segments > 1 else np.asarray(sums)[0]
+    return total.transpose(1, 0, 2).reshape(n_planes, -1)[:, :n_arms]
 
 
 cdef void _exact_strip(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from sklearn_bandit.cluster._cache import RowCache
 from sklearn_bandit.cluster._clusters import Clusters
 from sklearn_bandit.cluster._metrics import DenseDistances
@@ -59,7 +60,7 @@ def test_explains_most_of_the_rewards(metric):
 
 
 def test_there_is_none_for_other_metrics_and_for_zero_rewards():
-    distances, _, proxy = make("manhattan", build=False)
+    _, _, proxy = make("manhattan", build=False)
     assert not proxy.exists
     assert proxy.totals(np.arange(N)).shape == (N, 0)
     assert len(proxy.counts(N)) == 0
