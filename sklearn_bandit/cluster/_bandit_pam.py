@@ -6,10 +6,11 @@ over all samples. A search goes in three stages:
 1. *Scouts.* The first block of references ranks all arms; the best few are computed
    exactly, and the best of them becomes the base arm.
 2. *Elimination.* All arms are compared with the base arm on further references, by the
-   differences of their rewards on the same reference. An arm whose difference is above
-   zero by more than its confidence radius is dropped. The sample doubles for the
-   undecided arms. Their distances are kept: the arms that one search could not decide
-   early are mostly those of the next.
+   differences of their rewards on the same reference, and by what is known of them on
+   all references (`_proxy`). An arm whose difference is above zero by more than its
+   confidence radius is dropped. The sample grows for the undecided arms. Their
+   distances are kept: the arms that one search could not decide early are mostly those
+   of the next.
 3. *Exact.* The few arms that are left are computed exactly.
 
 A search fails only if the one best arm is dropped. The base arm it is compared with was
@@ -40,8 +41,8 @@ ROUNDING = 1e-6
 SAMPLE_BUDGET = 16
 LEAST_BUDGET = 2**28
 
-# The sample of a search grows by this factor from round to round. Doubling takes more
-# distances than it saves rounds.
+# The sample of a search grows by this factor from round to round. With twice, MNIST
+# takes a fifth more distances (n = 10,000: 0.33-0.53 of the pairs, not 0.28-0.41).
 GROWTH = 1.5
 
 # Effective sizes with a quantile of their own: below, the radius is that of the least;
@@ -75,8 +76,9 @@ class BanditSearch:
         up, so that only the best of them by estimate were computed.
     """
 
-    # While more than this share of the arms survives, none is dropped. With a survivor
-    # in five, some ten searches over all arms take as long as gathering the survivors.
+    # While more than this share of the arms survives, none is dropped: gathering the
+    # survivors of each search would take longer than passing over all arms, whose
+    # distances serve the next search too. On MNIST 0.2 takes as long.
     dense = 0.5
 
     def __init__(self, clusters, sample, tol, delta, max_exact):

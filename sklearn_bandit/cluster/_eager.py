@@ -113,8 +113,8 @@ class EagerSearch(BanditSearch):
     def _look(self):
         """Arms of the next part that the sample likes best.
 
-        A look is at the references that the stop test begins with; at half of them if
-        there are several parts, whose distances are not kept from look to look.
+        A look is at the references that the stop test begins with; at those of BUILD
+        alone if there are several parts, whose distances are not kept.
         """
         arms = self._parts[self._n_looks % len(self._parts)]
         self._n_looks += 1

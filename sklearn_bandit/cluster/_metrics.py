@@ -97,13 +97,14 @@ class Distances(ABC):
         return nullcontext()
 
     @abstractmethod
-    def tiles(self, arms, start, stop):
+    def tiles(self, arms, start, stop, out=None):
         """Distances of `arms` to the references at positions ``start:stop``.
 
         Returns
         -------
         ndarray of shape (ceil(len(arms) / ARM_TILE), stop - start, ARM_TILE)
-            float32, times `scale`.
+            float32, times `scale`; zero beyond the last arm. It is `out` if that is
+            given.
         """
 
     @abstractmethod
@@ -147,9 +148,10 @@ class DenseDistances(Distances):
     def threads(self):
         return _thread_pools().limit(limits=1, user_api="blas")
 
-    def tiles(self, arms, start, stop):
+    def tiles(self, arms, start, stop, out=None):
         arms = np.ascontiguousarray(arms, dtype=np.intp)
-        out = np.empty((-(-len(arms) // ARM_TILE), stop - start, ARM_TILE), np.float32)
+        if out is None:
+            out = np.empty(tiles_shape(arms, start, stop), np.float32)
         step = max(self._per_call // ((stop - start) * ARM_TILE), 1)
         for first in range(0, len(out), step):
             fill_tiles(
@@ -268,8 +270,10 @@ class BlockDistances(Distances):
             raise ValueError(f"The distances contain {what}.")
         return block
 
-    def tiles(self, arms, start, stop):
-        out = np.zeros((-(-len(arms) // ARM_TILE), stop - start, ARM_TILE), np.float32)
+    def tiles(self, arms, start, stop, out=None):
+        if out is None:
+            out = np.empty(tiles_shape(arms, start, stop), np.float32)
+        out[-1:] = 0.0
         samples = self.order[start:stop]
         for t in range(len(out)):
             medoids = self.order[arms[t * ARM_TILE : (t + 1) * ARM_TILE]]
@@ -380,6 +384,11 @@ class CallableDistances(BlockDistances):
             values[p] = metric(X[i], X[j], **params)
             self.n_evaluations += 1
         return values
+
+
+def tiles_shape(arms, start, stop):
+    """Shape of the tiles of some arms and references."""
+    return -(-len(arms) // ARM_TILE), stop - start, ARM_TILE
 
 
 def make_distances(X, metric, params, order, cache_size, n_threads, n_jobs):
