@@ -6,6 +6,7 @@ One way through the files, each with one subject:
 - ``_metrics``: where distances come from, by *position* in one random order
 - ``_distances``: the fast ones, kernels over matrix products and l1
 - ``_cache``: distances that are kept, within a number of bytes
+- ``_proxy``: what is known of all candidates without their distances
 - ``_sample``: passes over the references that all searches share, and their survivors
 - ``_clusters``: the medoids so far, and exact searches among a few arms
 - ``_pam``, ``_bandit_pam``, ``_eager``: what a BUILD and a SWAP step are

@@ -6,10 +6,11 @@ over all samples. A search goes in three stages:
 1. *Scouts.* The first block of references ranks all arms; the best few are computed
    exactly, and the best of them becomes the base arm.
 2. *Elimination.* All arms are compared with the base arm on further references, by the
-   differences of their rewards on the same reference. An arm whose difference is above
-   zero by more than its confidence radius is dropped. The sample doubles for the
-   undecided arms. Their distances are kept: the arms that one search could not decide
-   early are mostly those of the next.
+   differences of their rewards on the same reference, and by what is known of them on
+   all references (`_proxy`). An arm whose difference is above zero by more than its
+   confidence radius is dropped. The sample grows for the undecided arms. Their
+   distances are kept: the arms that one search could not decide early are mostly those
+   of the next.
 3. *Exact.* The few arms that are left are computed exactly.
 
 A search fails only if the one best arm is dropped. The base arm it is compared with was
@@ -19,7 +20,7 @@ and the radii stay small. They are asymptotic (Student-t with a guard on the eff
 sample size), so `delta` is a target, checked by counting.
 """
 
-from math import ceil, log2
+from math import ceil, log
 
 import numpy as np
 
@@ -39,6 +40,10 @@ ROUNDING = 1e-6
 # PAM is affordable.
 SAMPLE_BUDGET = 16
 LEAST_BUDGET = 2**28
+
+# The sample of a search grows by this factor from round to round. With twice, MNIST
+# takes a fifth more distances (n = 10,000: 0.33-0.53 of the pairs, not 0.28-0.41).
+GROWTH = 1.5
 
 # Effective sizes with a quantile of their own: below, the radius is that of the least;
 # beyond, Student-t is normal to 0.3%.
@@ -71,9 +76,10 @@ class BanditSearch:
         up, so that only the best of them by estimate were computed.
     """
 
-    # While more than this share of the arms survives, none is dropped. With a survivor
-    # in five, some ten searches over all arms take as long as gathering the survivors.
-    dense = 0.2
+    # While more than this share of the arms survives, none is dropped: gathering the
+    # survivors of each search would take longer than passing over all arms, whose
+    # distances serve the next search too. On MNIST 0.2 takes as long.
+    dense = 0.5
 
     def __init__(self, clusters, sample, tol, delta, max_exact):
         self.clusters = clusters
@@ -141,13 +147,13 @@ class BanditSearch:
     def _eliminate(self, base, slack, delta, *, build):
         """Arms that may be better than the base arm, few enough to compute."""
         clusters, sample, n = self.clusters, self.sample, self.sample.n
-        n_rounds = 1 + max(ceil(log2(n / self.n_known)), 0)
+        n_rounds = 1 + max(ceil(log(n / self.n_known, GROWTH)), 0)
         quantiles = quantile_table(split_delta(delta, 1, 1, n_rounds))
         survivors = sample.survivors(clusters, base, self.n_known, build=build)
         survivors.eliminate(quantiles, slack, self.dense)
         budget = max(SAMPLE_BUDGET * self.max_exact * n, LEAST_BUDGET)
         while not self._is_few(survivors):
-            stop = min(2 * survivors.n_used, n)
+            stop = sample.whole_blocks(GROWTH * survivors.n_used)
             budget -= len(survivors) * (stop - survivors.n_used)
             if budget < 0:
                 break
@@ -162,7 +168,7 @@ class BanditSearch:
 
     def _is_few(self, survivors):
         """Whether the survivors had better be computed exactly than sampled further."""
-        if 2 * survivors.n_used >= survivors.n_total:
+        if GROWTH * survivors.n_used >= survivors.n_total:
             return len(survivors) <= self.max_exact or (
                 survivors.n_used == survivors.n_total
             )

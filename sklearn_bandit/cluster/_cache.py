@@ -5,10 +5,12 @@ memory changes the time, never the medoids.
 """
 
 from collections import OrderedDict
+from math import prod
 
 import numpy as np
 
 from ._distances import ARM_TILE, gather_columns
+from ._metrics import tiles_shape
 
 
 class RowCache:
@@ -78,9 +80,12 @@ class TileCache:
         self._room = int(n_bytes)
         self._n_threads = n_threads
         self._blocks = {}
+        self._spare = np.empty(0, np.float32)
 
     def __call__(self, arms, start, stop):
         """Distances of `arms` to a block of references; see `Distances.tiles`.
+
+        They may be overwritten by the next call.
 
         Parameters
         ----------
@@ -95,11 +100,13 @@ class TileCache:
         if whole is not None:
             return whole
         missing = np.flatnonzero(slots < 0)
+        shape = tiles_shape(arms, start, stop)
         if len(missing) == len(arms):
-            tiles = self._distances.tiles(arms, start, stop)
-            self._keep(block, arms, tiles)
+            out = None if 4 * prod(shape) <= self._room else self._scratch(shape)
+            tiles = self._distances.tiles(arms, start, stop, out)
+            if out is None:
+                self._keep(block, arms, tiles)
             return tiles
-        shape = -(-len(arms) // ARM_TILE), stop - start, ARM_TILE
         out = np.zeros(shape, np.float32)
         for piece, sources, targets in block.parts(slots):
             gather_columns(piece, sources, targets, out, self._n_threads)
@@ -119,6 +126,13 @@ class TileCache:
     def nbytes(self):
         """Bytes of the tiles kept."""
         return sum(p.nbytes for block in self._blocks.values() for p in block.pieces)
+
+    def _scratch(self, shape):
+        """Memory for tiles that will not be kept: new memory costs as much as they."""
+        size = prod(shape)
+        if len(self._spare) < size:
+            self._spare = np.empty(size, np.float32)
+        return self._spare[:size].reshape(shape)
 
     def _keep(self, block, arms, tiles):
         if tiles.nbytes <= self._room:

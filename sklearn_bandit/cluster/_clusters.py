@@ -138,7 +138,6 @@ class Clusters:
 
         Of equal arms the one that comes first in the data is taken.
         """
-        arms = np.asarray(arms)
         losses = np.empty(len(arms))
         first = 0
         for part in self._parts(arms):
@@ -149,7 +148,7 @@ class Clusters:
         losses[self._are_medoids(arms)] = np.inf
         least = losses.min()
         equals = np.flatnonzero(losses <= least + EQUAL * abs(least))
-        i = equals[np.argmin(self.order[arms[equals]])]
+        i = equals[np.argmin(self.order[np.asarray(arms)[equals]])]
         return int(arms[i]), float(losses[i])
 
     def swap_changes(self, arms):

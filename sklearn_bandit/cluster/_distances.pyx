@@ -44,6 +44,8 @@ cdef enum:
     LONG_ROWS = 256
     LANES = 16
     QUAD = 4
+    # Rows that a thread multiplies with a few vectors at a time.
+    PROJECTED = 256
     # Fewer copies than this take a thread about as long as waking another, 2-4 ms on a
     # busy machine.
     SERIAL_COPIES = 1048576
@@ -339,7 +341,7 @@ def fill_rows(
     X, squares, kind, arms, n_threads
         As in `fill_tiles`.
     out : ndarray of shape (len(arms), n_rows)
-        Written: the distances to so many leading rows of X.
+        Written: the distances to so many leading rows of X. Its rows are contiguous.
     """
     cdef Py_ssize_t n = out.shape[1], d = X.shape[1], p
     cdef Py_ssize_t n_panels = (n + PANEL - 1) // PANEL
@@ -374,7 +376,6 @@ cdef void _row_panel(
 ) noexcept nogil:
     """Distances of all arms to one panel of samples."""
     cdef Py_ssize_t d = X.shape[1], n_arms = arms.shape[0], a, i, j, sample
-    cdef floating value
 
     if d < LONG_ROWS:
         _transpose(&X[start, 0], width, d, panel)
@@ -401,17 +402,29 @@ cdef void _row_panel(
                         panel, &gathered[a + i, 0], &gathered[a + i + 1, 0], d,
                         found + i * PANEL, found + (i + 1) * PANEL,
                     )
+        if kind == EUCLIDEAN:
+            _panel_roots(found, width)
         for i in range(min(QUAD, n_arms - a)):
-            for j in range(width):
-                sample = start + j
-                value = found[i * PANEL + j]
-                if kind == EUCLIDEAN:
-                    value = sqrt(value)
-                elif kind == COSINE:
-                    value *= 0.5
-                    if squares[sample] == 0 or squares[arms[a + i]] == 0:
-                        value = 1.0
-                out[a + i, start + j] = 0.0 if sample == arms[a + i] else value
+            if kind == COSINE:
+                for j in range(width):
+                    found[i * PANEL + j] *= 0.5
+                    if squares[start + j] == 0 or squares[arms[a + i]] == 0:
+                        found[i * PANEL + j] = 1.0
+            memcpy(&out[a + i, start], found + i * PANEL, width * sizeof(floating))
+            sample = arms[a + i]
+            if start <= sample < start + width:
+                out[a + i, sample] = 0.0
+
+
+cdef simd_void _panel_roots(floating* found, Py_ssize_t width) noexcept nogil:
+    """Square roots of the distances of four arms to some samples."""
+    cdef Py_ssize_t i, j
+    for i in range(QUAD):
+        for j in range(width):
+            if floating is float:
+                found[i * PANEL + j] = sqrtf(found[i * PANEL + j])
+            else:
+                found[i * PANEL + j] = sqrt(found[i * PANEL + j])
 
 
 cdef simd_void _row_squares(
@@ -511,6 +524,67 @@ cdef inline void _add_up(
     out[PANEL] = total_1
     out[2 * PANEL] = total_2
     out[3 * PANEL] = total_3
+
+
+def project_rows(
+    const float[:, ::1] X,
+    const Py_ssize_t[::1] arms,
+    const float[:, ::1] vectors,
+    float[:, ::1] out,
+    int n_threads,
+):
+    """Products of some rows of X with a few vectors.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The rows.
+    arms : ndarray
+        Which of them, ascending.
+    vectors : ndarray of shape (n_vectors, n_features)
+        The vectors.
+    out : ndarray of shape (len(arms), n_vectors)
+        Written.
+    n_threads : int
+        OpenMP threads.
+    """
+    cdef Py_ssize_t n = arms.shape[0], d = X.shape[1], t
+    cdef Py_ssize_t n_blocks = (n + PROJECTED - 1) // PROJECTED
+    cdef float[:, :, ::1] gathered
+
+    if n == 0:
+        return
+    n_threads = min(n_threads, n_blocks)
+    gathered = np.empty((n_threads, PROJECTED, d), dtype=np.float32)
+    for t in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
+        _project(
+            X, arms, t * PROJECTED, min(PROJECTED, n - t * PROJECTED), vectors,
+            &gathered[thread_num(), 0, 0], &out[t * PROJECTED, 0],
+        )
+
+
+cdef void _project(
+    const float[:, ::1] X,
+    const Py_ssize_t[::1] arms,
+    Py_ssize_t first,
+    Py_ssize_t width,
+    const float[:, ::1] vectors,
+    float* gathered,
+    float* out,
+) noexcept nogil:
+    cdef Py_ssize_t d = X.shape[1], i
+    cdef int m = width, k = vectors.shape[0], depth = d
+    cdef float one = 1.0, zero = 0.0
+    cdef const float* rows = &X[arms[first], 0]
+
+    if arms[first + width - 1] - arms[first] != width - 1:
+        for i in range(width):
+            memcpy(gathered + i * d, &X[arms[first + i], 0], d * sizeof(float))
+        rows = gathered
+    sgemm(
+        "T", "N", &k, &m, &depth, &one, <float*> &vectors[0, 0], &depth,
+        <float*> rows, &depth, &zero, out, &k,
+    )
 
 
 def gather_columns(

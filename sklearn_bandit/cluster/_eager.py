@@ -16,8 +16,9 @@ from ._bandit_pam import ROUNDING, BanditSearch, smallest
 from ._clusters import Clusters
 from ._sample import SampleRows
 
-# Blocks of references of BUILD and the first descent.
-N_BLOCKS = 2
+# BUILD and the first descent run on one block of references, or on two if one is
+# smaller than this.
+N_TRIAL = 512
 
 # Arms that BUILD, the first descent and one look choose from: their tiles fit into the
 # default cache. A multiple of the arms that are passed over together.
@@ -45,7 +46,8 @@ class EagerSearch(BanditSearch):
 
     def __init__(self, clusters, sample, *args):
         super().__init__(clusters, sample, *args)
-        rows = SampleRows(sample, N_BLOCKS * sample.block)
+        n_trial = min(2 * sample.block, max(sample.block, N_TRIAL))
+        rows = SampleRows(sample, n_trial)
         self.trial = Clusters(
             rows,
             clusters.order[: rows.n],
@@ -111,12 +113,14 @@ class EagerSearch(BanditSearch):
     def _look(self):
         """Arms of the next part that the sample likes best.
 
-        A look is at the references that the stop test begins with; at half of them if
-        there are several parts, whose distances are not kept from look to look.
+        A look is at the references that the stop test begins with; at those of BUILD
+        alone if there are several parts, whose distances are not kept.
         """
         arms = self._parts[self._n_looks % len(self._parts)]
         self._n_looks += 1
-        stop = self.trial.n if len(self._parts) > 1 else 2 * self.trial.n
+        stop = self.trial.n
+        if len(self._parts) == 1:
+            stop += self.sample.block
         means, _ = self._changes(self.clusters, stop, arms)
         n_best = min(N_CANDIDATES, max(self.sample.block // 4, 1))
         return arms.start + smallest(means, n_best)

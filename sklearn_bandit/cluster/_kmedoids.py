@@ -1,6 +1,7 @@
 """The estimator: validation, choice of the algorithm, restarts, hand-over."""
 
 import warnings
+from contextlib import nullcontext
 from numbers import Integral, Real
 
 import numpy as np
@@ -264,19 +265,22 @@ class BanditKMedoids(
                 f"{'' if len(used) == n_samples else ', counting positive weights'}."
             )
         params = fix_params(X, self.metric, self.metric_params)
-        random_state = check_random_state(self.random_state)
         algorithm = self.algorithm
         if algorithm == "auto":
             n_used = len(used)
             algorithm = "bandit" if n_used <= AUTO_BANDIT else "eager"
             algorithm = "pam" if n_used <= AUTO_EXACT else algorithm
-        order = used if algorithm == "pam" else random_state.permutation(used)
+        random_state, order = None, used
+        if algorithm != "pam" or self._draws():
+            random_state = check_random_state(self.random_state)
+        if algorithm != "pam":
+            order = random_state.permutation(used)
         init = self._check_init(n_samples, order)
         n_threads = effective_n_threads(self.n_jobs)
         distances = make_distances(
             X, self.metric, params, order, self.cache_size, n_threads, self.n_jobs
         )
-        with distances.threads():
+        with nullcontext() if algorithm == "pam" else distances.threads():
             clusters, search = self._make_search(
                 algorithm, distances, weights[order], n_threads
             )
@@ -355,6 +359,10 @@ class BanditKMedoids(
             init = draw(clusters, random_state)
         search.start(init)
 
+    def _draws(self):
+        """Whether the first medoids are random."""
+        return isinstance(self.init, str) and self.init != "build"
+
     def _check_init(self, n_samples, order):
         """Return `init`, as positions if it gives samples."""
         if isinstance(self.init, str):
@@ -408,7 +416,7 @@ class BanditKMedoids(
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        n_found = len(np.unique(self.labels_))
+        n_found = np.count_nonzero(np.bincount(self.labels_))
         if n_found < self.n_clusters:
             warnings.warn(
                 f"Only {n_found} of {self.n_clusters} clusters have members: there are "

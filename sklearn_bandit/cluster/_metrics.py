@@ -11,7 +11,7 @@ A distance runs from a sample to a medoid: ``metric(sample, medoid)``, and entry
 
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +19,14 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import euclidean_distances
 from threadpoolctl import ThreadpoolController
 
-from ._distances import ARM_TILE, KINDS, fill_rows, fill_tiles, prepare_rows
+from ._distances import (
+    ARM_TILE,
+    KINDS,
+    fill_rows,
+    fill_tiles,
+    prepare_rows,
+    project_rows,
+)
 
 # Metrics with kernels of our own, by scikit-learn's names.
 FAST_METRICS = {
@@ -45,6 +52,9 @@ MATRIX_ROWS = 128
 # with 784 features, between two chances for a signal to be seen.
 CHUNK_DISTANCES = 2**18
 
+# Rows of X that are multiplied at once where few columns result.
+CHUNK_ROWS = 4096
+
 # Rows from which the centre and the scale are estimated; neither needs to be exact.
 N_SCALE = 4096
 
@@ -66,9 +76,14 @@ class Distances(ABC):
     scale : float
         What the distances of tiles are multiplied with, so that they are about one:
         a power of two.
+    power : int
+        The power of the distances whose weighted sums need no distances (2 for the
+        Euclidean), or 0; see `power_sums`.
     n_evaluations : int
         Distances computed so far.
     """
+
+    power = 0
 
     def __init__(self, order, dtype):
         self.order = np.ascontiguousarray(order, dtype=np.intp)
@@ -82,13 +97,14 @@ class Distances(ABC):
         return nullcontext()
 
     @abstractmethod
-    def tiles(self, arms, start, stop):
+    def tiles(self, arms, start, stop, out=None):
         """Distances of `arms` to the references at positions ``start:stop``.
 
         Returns
         -------
         ndarray of shape (ceil(len(arms) / ARM_TILE), stop - start, ARM_TILE)
-            float32, times `scale`.
+            float32, times `scale`; zero beyond the last arm. It is `out` if that is
+            given.
         """
 
     @abstractmethod
@@ -110,22 +126,32 @@ class DenseDistances(Distances):
         # Waking a second thread takes longer than the whole of a small fit.
         self._n_threads = n_threads if X.size >= SERIAL_SIZE else 1
         centre, scale = _centre_and_scale(X, self.order, kind)
-        arguments = (self.order, centre, scale, kind == "cosine")
-        self._tiles = prepare_rows(X, *arguments, np.float32, self._n_threads)
-        self._rows = self._tiles
-        if X.dtype != np.float32:
-            self._rows = prepare_rows(X, *arguments, X.dtype, self._n_threads)
+        self._source = X, self.order, centre, scale, kind == "cosine"
         self.scale = {"sqeuclidean": scale**2, "cosine": 1.0}.get(kind, scale)
+        self.power = {"euclidean": 2, "manhattan": 0}.get(kind, 1)
         # l1 takes about five times as long as a multiply-add in BLAS.
         cost = X.shape[1] * (5 if kind == "manhattan" else 1)
         self._per_call = max(int(WORK_PER_CALL / cost), 1)
 
+    # Copies of the data, made when they are first needed: "pam" needs no tiles.
+
+    @cached_property
+    def _tiles(self):
+        return prepare_rows(*self._source, np.float32, self._n_threads)
+
+    @cached_property
+    def _rows(self):
+        if self.dtype == np.float32:
+            return self._tiles
+        return prepare_rows(*self._source, self.dtype, self._n_threads)
+
     def threads(self):
         return _thread_pools().limit(limits=1, user_api="blas")
 
-    def tiles(self, arms, start, stop):
+    def tiles(self, arms, start, stop, out=None):
         arms = np.ascontiguousarray(arms, dtype=np.intp)
-        out = np.empty((-(-len(arms) // ARM_TILE), stop - start, ARM_TILE), np.float32)
+        if out is None:
+            out = np.empty(tiles_shape(arms, start, stop), np.float32)
         step = max(self._per_call // ((stop - start) * ARM_TILE), 1)
         for first in range(0, len(out), step):
             fill_tiles(
@@ -161,6 +187,60 @@ class DenseDistances(Distances):
             out[:first, first:last] = part[:, :first].T
         return out
 
+    def power_sums(self, weights, labels, n_groups):
+        """What `powers_of` needs to sum powers of distances over the last positions.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_last,)
+            Weight of each of the last positions.
+        labels : ndarray of shape (n_last,)
+            Its group.
+        n_groups : int
+            Number of groups.
+
+        Returns
+        -------
+        totals, squares : ndarray of shape (n_groups,)
+            Sums of the weights, and of the weighted squared norms.
+        vectors : ndarray of shape (n_groups, n_features)
+            Sums of the weighted rows.
+        """
+        rows, norms = self._tiles
+        first = self.n - len(weights)
+        totals = np.bincount(labels, weights, n_groups)
+        squares = np.bincount(labels, weights * norms[first:].astype(float), n_groups)
+        vectors = np.zeros((n_groups, rows.shape[1]))
+        for start in range(0, len(weights), CHUNK_ROWS):
+            part = slice(start, min(start + CHUNK_ROWS, len(weights)))
+            own = np.zeros((n_groups, part.stop - part.start), np.float32)
+            own[labels[part], np.arange(own.shape[1])] = weights[part]
+            vectors += own @ rows[first + part.start : first + part.stop]
+        return totals, squares, vectors
+
+    def powers_of(self, arms, totals, squares, vectors):
+        """Sum the distances of arms, to the power of `power`, over groups of positions.
+
+        Parameters
+        ----------
+        arms : ndarray
+            Ascending positions.
+        totals, squares, vectors
+            The groups; from `power_sums`.
+
+        Returns
+        -------
+        ndarray of shape (len(arms), n_groups)
+            The weighted sums.
+        """
+        rows, norms = self._tiles
+        out = np.empty((len(arms), len(totals)), np.float32)
+        vectors = vectors.astype(np.float32)
+        project_rows(rows, arms, vectors, out, self._n_threads)
+        if self._kind == KINDS["cosine"]:
+            return totals - out
+        return norms[arms, None] * totals + squares - 2 * out
+
     def _fill(self, arms, out):
         """Write the distances of some arms to the leading positions."""
         fill_rows(*self._rows, self._kind, arms, out, self._n_threads)
@@ -190,8 +270,10 @@ class BlockDistances(Distances):
             raise ValueError(f"The distances contain {what}.")
         return block
 
-    def tiles(self, arms, start, stop):
-        out = np.zeros((-(-len(arms) // ARM_TILE), stop - start, ARM_TILE), np.float32)
+    def tiles(self, arms, start, stop, out=None):
+        if out is None:
+            out = np.empty(tiles_shape(arms, start, stop), np.float32)
+        out[-1:] = 0.0
         samples = self.order[start:stop]
         for t in range(len(out)):
             medoids = self.order[arms[t * ARM_TILE : (t + 1) * ARM_TILE]]
@@ -302,6 +384,11 @@ class CallableDistances(BlockDistances):
             values[p] = metric(X[i], X[j], **params)
             self.n_evaluations += 1
         return values
+
+
+def tiles_shape(arms, start, stop):
+    """Shape of the tiles of some arms and references."""
+    return -(-len(arms) // ARM_TILE), stop - start, ARM_TILE
 
 
 def make_distances(X, metric, params, order, cache_size, n_threads, n_jobs):

@@ -9,10 +9,13 @@ References
 .. [1] M. Tiwari et al., "BanditPAM++: Faster k-medoids Clustering", NeurIPS (2023).
 """
 
+from math import ceil
+
 import numpy as np
 
 from ._cache import TileCache
 from ._distances import ARM_TILE
+from ._proxy import Proxy
 from ._searches import accumulate, reduce_bounds, reduce_means
 
 # Tiles that are computed, kept and passed over together: 32 MB with 512 references.
@@ -71,9 +74,9 @@ class Sample:
         for first in range(0, len(arms), step):
             part = slice(first, min(first + step, len(arms)))
             chunk = self._arms[arms.start : arms.stop][part]
-            sums = _empty_sums(len(chunk), clusters, build, moments=False)
+            sums = _empty_sums(len(chunk), clusters, build, group=1)
             for block in self._blocks(chunk, 0, stop):
-                self._accumulate(block, clusters, base, build, sums)
+                self._accumulate(block, clusters, base, build, None, sums)
             reduce_means(sums, 1.0 / stop, means[part], removed[part])
         medoids = [x - arms.start for x in clusters.medoids if x in arms]
         means[medoids] = np.inf
@@ -90,7 +93,7 @@ class Sample:
             Rewards of the base arm, times the distances' scale.
         n_known : int
             Leading references on which the medoids or the choice of the base arm may
-            have depended: whole blocks. As many others make the sample.
+            have depended: whole blocks. One more makes the sample.
         build : bool
             Rewards of BUILD rather than SWAP.
 
@@ -99,13 +102,20 @@ class Sample:
         Survivors
             All arms.
         """
-        stop = min(2 * n_known, self.n)
-        known = _empty_sums(self.n, clusters, build, moments=False)
-        sums = _empty_sums(self.n, clusters, build, moments=True)
-        survivors = Survivors(self._arms, known, sums, n_known, 0, self.n)
+        stop = min(n_known + self.block, self.n)
+        proxy = Proxy(self.distances, clusters, base, n_known, build=build)
+        known = _empty_sums(self.n, clusters, build, group=1)
+        sums = _empty_sums(self.n, clusters, build, group=6 if proxy.exists else 3)
+        survivors = Survivors(
+            self._arms, known, sums, n_known, self.n, proxy, self._n_threads
+        )
         self._extend(survivors, known, clusters, base, n_known, build)
         self._extend(survivors, sums, clusters, base, stop, build)
         return survivors
+
+    def whole_blocks(self, n_references):
+        """Round a number of references up to whole blocks, as far as there are any."""
+        return min(ceil(n_references / self.block) * self.block, self.n)
 
     def extend(self, survivors, clusters, base, stop, *, build):
         """Add the references up to `stop` to the sums of the survivors alone."""
@@ -116,7 +126,7 @@ class Sample:
             arms = survivors.arms[t * ARM_TILE : (t + CHUNK_TILES) * ARM_TILE]
             for block in self._blocks(arms, survivors.n_used, stop):
                 part = sums[t : t + CHUNK_TILES]
-                self._accumulate(block, clusters, base, build, part)
+                self._accumulate(block, clusters, base, build, survivors.proxy, part)
         survivors.n_used = stop
 
     def _blocks(self, arms, start, stop):
@@ -125,12 +135,15 @@ class Sample:
             last = min(first + self.block, self.n)
             yield first, last, self.tiles(arms, first, last)
 
-    def _accumulate(self, block, clusters, base, build, sums):
+    def _accumulate(self, block, clusters, base, build, proxy, sums):
         first, last, tiles = block
         k = 0 if build else clusters.n_clusters
         weights, nearest, second, labels = clusters.references(first, last)
         base = np.zeros_like(nearest) if base is None else base[first:last]
-        moments = sums.shape[1] == 3 * (1 + k)
+        slopes, origins, power = base, base, 0
+        if proxy is not None:
+            slopes, origins = proxy.slopes[first:last], proxy.origins[first:last]
+            power = proxy.power
         accumulate(
             tiles,
             weights,
@@ -138,8 +151,11 @@ class Sample:
             second,
             labels,
             base,
+            slopes,
+            origins,
+            power,
             k,
-            moments,
+            np.argsort(labels, kind="stable"),
             sums,
             self._n_threads,
         )
@@ -176,14 +192,17 @@ class Survivors:
         References in the sums.
     """
 
-    def __init__(self, arms, known, sums, n_known, n_used, n_total):
+    def __init__(self, arms, known, sums, n_known, n_total, proxy, n_threads):
         self.arms = arms
         self.known = known
         self.sums = sums
         self.n_known = n_known
-        self.n_used = n_used
+        self.n_used = 0
         self.n_total = n_total
+        self.proxy = proxy
         self.means = self.lower = None
+        self._totals = proxy.totals(arms)
+        self._n_threads = n_threads
 
     def __len__(self):
         return len(self.arms)
@@ -204,7 +223,6 @@ class Survivors:
         """
         self.means = np.empty(len(self))
         self.lower = np.empty(len(self))
-        removed = np.empty(len(self), dtype=np.intc)
         reduce_bounds(
             self.known,
             self.n_known,
@@ -212,9 +230,11 @@ class Survivors:
             self.n_used - self.n_known,
             self.n_total,
             quantiles,
+            self.proxy.counts(self.n_used),
+            self._totals,
             self.means,
             self.lower,
-            removed,
+            self._n_threads,
         )
         survive = self.lower <= slack
         is_dense = len(self) == self.n_total and survive.mean() > dense
@@ -228,12 +248,13 @@ class Survivors:
         self.lower = self.lower[which]
         self.known = _take(self.known, which)
         self.sums = _take(self.sums, which)
+        self._totals = self._totals[which]
 
 
-def _empty_sums(n_arms, clusters, build, *, moments):
+def _empty_sums(n_arms, clusters, build, *, group):
     n_tiles = -(-n_arms // ARM_TILE)
-    n_planes = (1 if build else 1 + clusters.n_clusters) * (3 if moments else 1)
-    return np.zeros((n_tiles, n_planes, ARM_TILE))
+    n_groups = 1 if build else 1 + clusters.n_clusters
+    return np.zeros((n_tiles, n_groups * group, ARM_TILE))
 
 
 def _take(sums, which):

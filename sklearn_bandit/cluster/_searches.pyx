@@ -14,6 +14,8 @@ reference's weight. One distance serves the k swaps of a candidate [1]_: with th
     S = sum (a - g),                    V_l = sum_{j in l} (b - g) - (a - g),
 
 those of the swap (x, l) are S + V_l, and the second and fourth powers go the same way.
+Where a proxy of the rewards is known (see `_proxy`), its sums and those of its products
+with the rewards are kept for the regression on it.
 
 References
 ----------
@@ -41,11 +43,19 @@ cdef enum:
     # The float32 sums of one thread stay within this many bytes, a quarter of a 512 KB
     # L2: with many clusters a tile is worked through in narrower strips.
     SCRATCH_BYTES = 131072
+    # Those of all samples and of one cluster are in use at a time: in half of the L1.
+    GROUP_BYTES = 16384
     # Exact sums: arms at a time, references turned to reference-major order at a time,
     # references whose sums are one task.
     STRIP = 512
     TURN = 64
     SEGMENT = 4096
+    # Clusters with fewer sampled references than this have no regression of their own.
+    MIN_REFERENCES = 16
+
+# A regression on a small sample may fit too well: at least this share of the variance
+# is taken to be left.
+cdef double LEAST_RESIDUE = 0.1
 
 
 def accumulate(
@@ -55,8 +65,11 @@ def accumulate(
     const float[::1] second,
     const int[::1] labels,
     const float[::1] base,
+    const float[::1] slopes,
+    const float[::1] origins,
+    int power,
     int n_clusters,
-    bint moments,
+    const Py_ssize_t[::1] order,
     double[:, :, ::1] sums,
     int n_threads,
 ):
@@ -68,21 +81,29 @@ def accumulate(
         Distances.
     weights, nearest, second, labels, base : ndarray of shape (n_references,)
         Weight, d1, d2, cluster and base reward of each reference.
+    slopes, origins : ndarray of shape (n_references,)
+        The proxy; see `Proxy`.
+    power : int
+        Its power, 1 or 2.
     n_clusters : int
         Number of medoids for SWAP, 0 for BUILD (`second` and `labels` are not read).
-    moments : bool
-        Second and fourth powers too.
+    order : ndarray of shape (n_references,)
+        The references, those of a cluster together: its sums stay in the first cache.
     sums : ndarray of shape (n_tiles, n_planes, ARM_TILE)
-        Added to. The planes are S, and V_l for each l; with `moments` each is a group
-        of three: first, second and fourth power.
+        Added to. The planes are S, and V_l for each l. Each may be a group: of three
+        with the second and fourth power, of six with the proxy's first and second power
+        and its products with the rewards as well.
     n_threads : int
         OpenMP threads.
     """
     cdef Py_ssize_t n_tiles = tiles.shape[0], t
     cdef int n_planes = sums.shape[1], strip = TILE
+    cdef int n_used = n_planes // (1 + n_clusters) * (2 if n_clusters else 1)
     cdef float[:, ::1] scratch
 
-    while strip > 16 and strip * n_planes * 4 > SCRATCH_BYTES:
+    while strip > 16 and (
+        strip * n_planes * 4 > SCRATCH_BYTES or strip * n_used * 4 > GROUP_BYTES
+    ):
         strip //= 2
     scratch = np.empty((n_threads, n_planes * strip), dtype=np.float32)
     if n_tiles == 0 or tiles.shape[1] == 0:
@@ -92,8 +113,8 @@ def accumulate(
     for t in prange(n_tiles, nogil=True, schedule="dynamic", num_threads=n_threads):
         _accumulate_tile(
             &tiles[t, 0, 0], tiles.shape[1], weights, nearest, second, labels, base,
-            n_clusters, moments, n_planes, strip, &scratch[thread_num(), 0],
-            &sums[t, 0, 0],
+            slopes, origins, power, n_clusters, order, n_planes, strip,
+            &scratch[thread_num(), 0], &sums[t, 0, 0],
         )
 
 
@@ -105,15 +126,19 @@ cdef void _accumulate_tile(
     const float[::1] second,
     const int[::1] labels,
     const float[::1] base,
+    const float[::1] slopes,
+    const float[::1] origins,
+    int power,
     int n_clusters,
-    bint moments,
+    const Py_ssize_t[::1] order,
     int n_planes,
     int strip,
     float* scratch,
     double* sums,
 ) noexcept nogil:
-    cdef Py_ssize_t first, start, j, i, p, s
-    cdef int group = 3 if moments else 1
+    cdef Py_ssize_t first, start, place, j, i, p, s
+    cdef int group = n_planes // (1 + n_clusters)
+    cdef bint moments = group > 1, proxy = group > 3
     cdef const float* row
     cdef float* own
 
@@ -122,7 +147,8 @@ cdef void _accumulate_tile(
         start = 0
         while start < m:
             memset(scratch, 0, n_planes * strip * sizeof(float))
-            for j in range(start, min(start + FLUSH, m)):
+            for place in range(start, min(start + FLUSH, m)):
+                j = order[place]
                 row = tile + j * TILE + first
                 if n_clusters == 0:
                     if moments:
@@ -130,6 +156,12 @@ cdef void _accumulate_tile(
                             row, strip, weights[j], nearest[j], base[j],
                             scratch, scratch + strip, scratch + 2 * strip,
                         )
+                        if proxy and slopes[j] > 0.0:
+                            _proxy(
+                                row, strip, weights[j], nearest[j], base[j],
+                                slopes[j], origins[j], power, scratch + 3 * strip,
+                                scratch + 4 * strip, scratch + 5 * strip,
+                            )
                     else:
                         _build_sums(
                             row, strip, weights[j], nearest[j], base[j], scratch
@@ -142,6 +174,12 @@ cdef void _accumulate_tile(
                         scratch, scratch + strip, scratch + 2 * strip,
                         own, own + strip, own + 2 * strip,
                     )
+                    if proxy and slopes[j] > 0.0:
+                        _proxy(
+                            row, strip, weights[j], second[j], base[j], slopes[j],
+                            origins[j], power, own + 3 * strip, own + 4 * strip,
+                            own + 5 * strip,
+                        )
                 else:
                     _swap_sums(
                         row, strip, weights[j], nearest[j], second[j], base[j],
@@ -229,6 +267,31 @@ cdef simd_void _swap_moments(
         v_4[i] += b_2 * b_2 - a_2 * a_2
 
 
+cdef simd_void _proxy(
+    restrict_const_float d,
+    int n,
+    float weight,
+    float other,
+    float base,
+    float slope,
+    float origin,
+    int power,
+    restrict_float f_1,
+    restrict_float f_2,
+    restrict_float product,
+) noexcept nogil:
+    cdef int i
+    cdef float reward, f, zero = 0.0, one = 1.0
+    # The power is d (s d + t): one loop for both.
+    cdef float s = one if power == 2 else zero, t = one - s
+    for i in range(n):
+        reward = weight * ((d[i] if d[i] < other else other) - base)
+        f = slope * (d[i] * (s * d[i] + t) - origin)
+        f_1[i] += f
+        f_2[i] += f * f
+        product[i] += reward * f
+
+
 def reduce_means(
     const double[:, :, ::1] sums, double scale, double[::1] means, int[::1] removed
 ):
@@ -269,16 +332,19 @@ def reduce_bounds(
     double n_used,
     double n_total,
     const double[::1] quantiles,
+    const double[::1] counts,
+    const double[:, ::1] totals,
     double[::1] means,
     double[::1] lower,
-    int[::1] removed,
+    int n_threads,
 ):
     """Mean and lower confidence bound of each candidate's swaps; the least of each.
 
     Of the n_total references, n_known are summed in `known`, whatever depended on them;
     `n_used` more are a random sample of the others. The mean is then
-    ``(n_known / n_total) mean(known) + (1 - n_known / n_total) mean(sample)``, and only
-    its second part is uncertain.
+    ``(n_known / n_total) mean(known) + (1 - n_known / n_total) mean(rest)``, and only
+    its second part is uncertain. It is estimated by the mean of the sample or, with a
+    proxy, by the regression on the proxy, whose mean over the rest is known.
 
     Parameters
     ----------
@@ -287,57 +353,104 @@ def reduce_bounds(
     n_known : float
         How many they are.
     sums : ndarray of shape (n_tiles, 3 (1 + n_clusters), ARM_TILE)
-        Sums with moments over the sample.
+        Sums with moments over the sample; 6 planes in place of 3 with a proxy.
     n_used, n_total : float
         Size of the sample, and number of all references.
     quantiles : ndarray
         ``quantiles[e]`` is the Student-t quantile for the effective size e; the last
         one serves all larger sizes.
-    means, lower, removed : ndarray of shape (n_arms,)
-        Written: the least mean and the least lower bound over the medoids to remove,
-        and the medoid of the least mean.
+    counts : ndarray of shape (n_groups,)
+        Sampled references that have a proxy. One group for BUILD, as many as there are
+        clusters for SWAP, none without a proxy.
+    totals : ndarray of shape (n_arms, n_groups)
+        Sums of the proxies over all references that are not known.
+    means, lower : ndarray of shape (n_arms,)
+        Written: the least mean and the least lower bound over the medoids to remove.
+    n_threads : int
+        OpenMP threads.
     """
-    cdef Py_ssize_t x, t, i, l, e, n_groups = known.shape[1]
+    cdef Py_ssize_t t, n_arms = means.shape[0], n_tiles = known.shape[0]
+
+    n_threads = min(n_threads, max(n_tiles, 1))
+    for t in prange(n_tiles, nogil=True, schedule="static", num_threads=n_threads):
+        _bounds_tile(
+            known[t], n_known, sums[t], n_used, n_total, quantiles, counts, totals,
+            t * TILE, min(TILE, n_arms - t * TILE), means, lower,
+        )
+
+
+cdef void _bounds_tile(
+    const double[:, ::1] known,
+    double n_known,
+    const double[:, ::1] sums,
+    double n_used,
+    double n_total,
+    const double[::1] quantiles,
+    const double[::1] counts,
+    const double[:, ::1] totals,
+    Py_ssize_t first,
+    Py_ssize_t width,
+    double[::1] means,
+    double[::1] lower,
+) noexcept nogil:
+    cdef Py_ssize_t i, x, l, own, e, n_groups = known.shape[0]
+    cdef Py_ssize_t group = 6 if counts.shape[0] else 3
     cdef Py_ssize_t largest = quantiles.shape[0] - 1
-    cdef double total_1, total_2, total_4, mean, variance, size, radius, value
-    cdef double rest = n_total - n_known
-    cdef double factor = rest / n_total * finite_population(n_used, rest)
+    cdef bint swap = n_groups > 1, proxy
+    cdef double value, mean, variance, size, radius, total_2, total_4
+    cdef double f_mean, f_variance, product, gap
+    cdef double rest = n_total - n_known, share = rest / n_total
+    cdef double m = max(n_used, 1.0)
+    cdef double factor = share * finite_population(n_used, rest)
 
     if n_used < 1.0:
         factor = 0.0 if rest < 1.0 else INFINITY
-    for x in range(means.shape[0]):
-        t = x // TILE
-        i = x % TILE
-        means[x] = INFINITY
-        lower[x] = INFINITY
-        removed[x] = 0
-        for l in range(max(n_groups - 1, 1)):
-            value = known[t, 0, i]
-            total_1 = sums[t, 0, i]
-            total_2 = sums[t, 1, i]
-            total_4 = sums[t, 2, i]
-            if n_groups > 1:
-                value += known[t, 1 + l, i]
-                total_1 += sums[t, 3 + 3 * l, i]
-                total_2 += sums[t, 4 + 3 * l, i]
-                total_4 += sums[t, 5 + 3 * l, i]
-            mean = total_1 / max(n_used, 1.0)
-            variance = total_2 / max(n_used, 1.0) - mean * mean
-            value = value / n_total + rest / n_total * mean
+    for i in range(width):
+        means[first + i] = INFINITY
+        lower[first + i] = INFINITY
+    for l in range(max(n_groups - 1, 1)):
+        own = (1 + l) * group if swap else 0
+        proxy = group == 6 and factor > 0.0 and counts[l] >= MIN_REFERENCES
+        for i in range(width):
+            x = first + i
+            value = known[0, i]
+            mean = sums[0, i]
+            total_2 = sums[1, i]
+            total_4 = sums[2, i]
+            if swap:
+                value += known[1 + l, i]
+                mean += sums[own, i]
+                total_2 += sums[own + 1, i]
+                total_4 += sums[own + 2, i]
+            mean /= m
+            variance = total_2 / m - mean * mean
+            size = min(effective_size(total_2, total_4), n_used)
+            if proxy:
+                f_mean = sums[own + 3, i] / m
+                f_variance = sums[own + 4, i] / m - f_mean * f_mean
+                product = sums[own + 5, i] / m - mean * f_mean
+                if f_variance > 0.0:
+                    gap = totals[x, l] / rest - f_mean
+                    mean += product / f_variance * gap
+                    variance = max(
+                        variance - product * product / f_variance,
+                        LEAST_RESIDUE * variance,
+                    )
+                    # The slope is uncertain too, the more the farther it reaches.
+                    variance *= 1.0 + gap * gap / f_variance
+                    variance *= counts[l] / (counts[l] - 2.0)
+                    size = min(size, counts[l])
+            value = value / n_total + share * mean
             radius = 0.0
             if factor > 0.0 and total_2 > 0.0:
-                size = min(effective_size(total_2, total_4), n_used)
                 e = <Py_ssize_t> size if size < largest else largest
                 radius = quantiles[max(e, 0)] * factor
                 if variance > 0.0:
                     radius = radius * sqrt(variance / max(n_used - 1.0, 1.0))
                 elif radius < INFINITY:
                     radius = 0.0
-            if value < means[x]:
-                means[x] = value
-                removed[x] = l
-            if value - radius < lower[x]:
-                lower[x] = value - radius
+            means[x] = min(means[x], value)
+            lower[x] = min(lower[x], value - radius)
 
 
 def exact_build(
@@ -434,8 +547,8 @@ def _exact_sums(
             strip, &turned[thread_num(), 0, 0],
             &sums[t % n_segments, t // n_segments, 0, 0],
         )
-    total = np.asarray(sums).sum(axis=0).transpose(1, 0, 2)
-    return total.reshape(n_planes, -1)[:, :n_arms]
+    total = np.asarray(sums).sum(axis=0) if n_segments > 1 else np.asarray(sums)[0]
+    return total.transpose(1, 0, 2).reshape(n_planes, -1)[:, :n_arms]
 
 
 cdef void _exact_strip(

@@ -13,6 +13,7 @@ from sklearn_bandit.cluster._searches import (
 )
 
 M, N, K = 37, 600, 3
+NO_PROXY = np.empty(0), np.empty((N, 0))
 
 
 @pytest.fixture
@@ -30,6 +31,8 @@ def problem():
         "second": medoids[1],
         "labels": rng.integers(0, K, M).astype(np.intc),
         "base": rng.random(M).astype(np.float32),
+        "slopes": rng.random(M).astype(np.float32),
+        "origins": rng.random(M).astype(np.float32),
     }
 
 
@@ -42,17 +45,25 @@ def rewards(p, removed):
     return (p["weights"] * (after.T - p["base"])).T.astype(np.float64)
 
 
-def run(p, k, moments, n_threads=2):
-    sums = np.zeros((2, (1 + k) * (3 if moments else 1), ARM_TILE))
-    names = "weights", "nearest", "second", "labels", "base"
-    accumulate(p["tiles"], *(p[name] for name in names), k, moments, sums, n_threads)
+def proxies(p, power, removed):
+    """Proxies of all arms, zero beside the cluster, of shape (M, N)."""
+    own = p["slopes"] if removed is None else p["slopes"] * (p["labels"] == removed)
+    return (own * (p["d"].T ** power - p["origins"])).T.astype(np.float64)
+
+
+def run(p, k, group, power=0, n_threads=2):
+    sums = np.zeros((2, (1 + k) * group, ARM_TILE))
+    names = "weights", "nearest", "second", "labels", "base", "slopes", "origins"
+    arrays = (p[name] for name in names)
+    order = np.argsort(p["labels"], kind="stable")
+    accumulate(p["tiles"], *arrays, power, k, order, sums, n_threads)
     return sums
 
 
 @pytest.mark.parametrize("k", [0, K])
 def test_means(problem, k):
     means, removed = np.empty(N), np.empty(N, np.intc)
-    reduce_means(run(problem, k, moments=False), 1 / M, means, removed)
+    reduce_means(run(problem, k, 1), 1 / M, means, removed)
     arms = [rewards(problem, l).mean(axis=0) for l in (range(k) if k else [None])]
     np.testing.assert_allclose(means, np.min(arms, axis=0), rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(removed, np.argmin(arms, axis=0))
@@ -62,11 +73,11 @@ def test_means(problem, k):
 def test_bounds_condition_on_the_known_references(problem, k):
     """The mean mixes both parts; only the sampled one has a radius."""
     n_known, n_total, z = 10.0, 500.0, 2.5
-    known, sums = np.zeros((2, 1 + k, ARM_TILE)), run(problem, k, moments=True)
+    known, sums = np.zeros((2, 1 + k, ARM_TILE)), run(problem, k, 3)
     known[:, 0] = 3.0
-    means, lower, removed = np.empty(N), np.empty(N), np.empty(N, np.intc)
+    means, lower = np.empty(N), np.empty(N)
     reduce_bounds(
-        known, n_known, sums, M, n_total, np.full(2, z), means, lower, removed
+        known, n_known, sums, M, n_total, np.full(2, z), *NO_PROXY, means, lower, 2
     )
     expected_means, expected_lower = [], []
     for l in range(k) if k else [None]:
@@ -80,25 +91,56 @@ def test_bounds_condition_on_the_known_references(problem, k):
     np.testing.assert_allclose(lower, np.min(expected_lower, axis=0), atol=1e-5)
 
 
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("k", [0, 2])
+def test_bounds_regress_on_the_proxy(problem, k, power):
+    """The mean moves with the proxy's mean, and the residues make the radius."""
+    problem["labels"] = np.repeat([0, 1], [17, M - 17]).astype(np.intc)
+    n_total, z = 500.0, 2.5
+    totals = np.random.default_rng(3).random((N, max(k, 1))) * n_total
+    counts = np.array([17.0, M - 17.0]) if k else np.array([float(M)])
+    known, sums = np.zeros((2, 1 + k, ARM_TILE)), run(problem, k, 6, power)
+    means, lower = np.empty(N), np.empty(N)
+    table = np.full(2, z)
+    reduce_bounds(known, 0, sums, M, n_total, table, counts, totals, means, lower, 2)
+    expected_means, expected_lower = [], []
+    for l in range(max(k, 1)):
+        D = rewards(problem, l if k else None)
+        F = proxies(problem, power, l if k else None)
+        centred = F - F.mean(axis=0)
+        spread = (centred**2).mean(axis=0)
+        slope = (centred * D).mean(axis=0) / spread
+        gap = totals[:, l] / n_total - F.mean(axis=0)
+        variance = np.maximum(D.var(axis=0) - slope**2 * spread, 0.1 * D.var(axis=0))
+        variance *= (1 + gap**2 / spread) * counts[l] / (counts[l] - 2)
+        mean = D.mean(axis=0) + slope * gap
+        error = np.sqrt(variance / (M - 1) * (1 - M / n_total))
+        expected_means.append(mean)
+        expected_lower.append(mean - z * error)
+    np.testing.assert_allclose(means, np.min(expected_means, axis=0), rtol=1e-3)
+    np.testing.assert_allclose(lower, np.min(expected_lower, axis=0), rtol=2e-3)
+
+
 def test_bounds_use_the_effective_size(problem):
     """A quantile is looked up by (sum of squares)^2 / sum of fourth powers."""
-    sums = run(problem, 0, moments=True)
+    sums = run(problem, 0, 3)
     known = np.zeros((2, 1, ARM_TILE))
-    out = np.empty(N), np.empty(N), np.empty(N, np.intc)
+    out = np.empty(N), np.empty(N)
     table = np.full(M + 1, np.inf)
     D = rewards(problem, None)
     size = (D**2).sum(axis=0) ** 2 / (D**4).sum(axis=0)
     middle = int(np.median(size))
     table[middle:] = 1.0
-    reduce_bounds(known, 0, sums, M, 1e6, table, *out)
+    reduce_bounds(known, 0, sums, M, 1e6, table, *NO_PROXY, *out, 1)
     np.testing.assert_array_equal(np.isneginf(out[1]), size.astype(int) < middle)
     assert 0 < np.isneginf(out[1]).sum() < N
 
 
 def test_a_complete_sample_has_no_radius(problem):
-    sums = run(problem, 0, moments=True)
-    out = np.empty(N), np.empty(N), np.empty(N, np.intc)
-    reduce_bounds(np.zeros((2, 1, ARM_TILE)), 0, sums, M, M, np.full(2, np.inf), *out)
+    sums = run(problem, 0, 3)
+    out = np.empty(N), np.empty(N)
+    known = np.zeros((2, 1, ARM_TILE))
+    reduce_bounds(known, 0, sums, M, M, np.full(2, np.inf), *NO_PROXY, *out, 1)
     np.testing.assert_array_equal(out[0], out[1])
 
 
@@ -106,7 +148,7 @@ def test_a_complete_sample_has_no_radius(problem):
 def test_many_clusters_work_in_strips(problem, n_clusters):
     rng = np.random.default_rng(1)
     problem["labels"] = rng.integers(0, n_clusters, M).astype(np.intc)
-    sums = run(problem, n_clusters, moments=True)
+    sums = run(problem, n_clusters, 3)
     for l in (0, 7, n_clusters - 1):
         total = (sums[:, 0] + sums[:, 3 + 3 * l]).ravel()[:N]
         np.testing.assert_allclose(
