@@ -135,7 +135,9 @@ class BanditKMedoids(
     n_swaps_ : int
         Swaps made.
     n_distance_evaluations_ : int
-        Distances computed, of all starts. For a callable, the number of calls.
+        Distances computed, of all starts. For a callable, the number of calls. Sums
+        of squared distances, which take one inner product a candidate and cluster, are
+        not counted.
     n_features_in_ : int
         Number of features seen during `fit`; not for sequences of objects.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
