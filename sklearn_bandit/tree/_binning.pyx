@@ -310,6 +310,7 @@ cdef class Binner:
     cdef int n_threads
     cdef float[:, ::1] edges        # padded with infinity
     cdef int32_t[::1] n_edges
+    cdef int32_t[::1] n_distinct    # values in the sample
     cdef uint8_t[::1] is_exact      # one bin a value
     cdef float[:, ::1] values       # exact features: the value of each bin, then NaN
     cdef float[::1] origin          # where the first cell starts
@@ -331,6 +332,7 @@ cdef class Binner:
         self.n_threads = n_threads
         self.edges = np.full((n_features, EDGE_ROOM), np.inf, dtype=np.float32)
         self.n_edges = np.zeros(n_features, dtype=np.int32)
+        self.n_distinct = np.zeros(n_features, dtype=np.int32)
         self.is_exact = np.zeros(n_features, dtype=np.uint8)
         self.values = np.full((n_features, N_SLOTS), np.nan, dtype=np.float32)
         self.origin = np.zeros(n_features, dtype=np.float32)
@@ -498,6 +500,8 @@ cdef class Binner:
             Whether there are missing values.
         low, high : ndarray of float64 of shape (n_features, 255)
             Smallest and largest value in each bin; 0 where there is none.
+        n_distinct : ndarray of int32 of shape (n_features,)
+            Number of distinct values in the sample that the edges are from.
         """
         n_bins = np.asarray(self.n_edges) + 1
         has_missing = np.asarray(self.any_missing).max(axis=0)
@@ -510,7 +514,8 @@ cdef class Binner:
         unused = low > high
         low[unused] = 0.0
         high[unused] = 0.0
-        return n_bins.astype(np.int32), has_missing, low, high
+        n_distinct = np.asarray(self.n_distinct)
+        return n_bins.astype(np.int32), has_missing, low, high, n_distinct
 
     def _set_values(self, Py_ssize_t feature, const float[::1] values):
         """One bin for each of some sorted distinct values."""
@@ -536,6 +541,7 @@ cdef class Binner:
         cdef int cell
         cdef float width
 
+        self.n_distinct[feature] = n
         self.is_exact[feature] = n <= self.max_bins
         if self.is_exact[feature]:
             for i in range(n):

@@ -11,7 +11,7 @@ from ._bandit_splitter import BanditSplitter
 from ._grower import Grower
 from ._handover import to_sklearn_tree
 from ._packing import MAX_BINS
-from ._ranking import Ranker, refinable_features
+from ._ranking import Ranker
 from ._splitter import Splitter
 from ._thesis_splitter import ThesisSplitter
 
@@ -207,7 +207,7 @@ def make_ranker(estimator, problem):
         packed.raw is None
         or count_thresholds(estimator, problem) > 0
         or packed.n_features > RANKED_PER_DRAWN * n_drawn
-        or not refinable_features(packed).any()
+        or not packed.is_coarse.any()
     ):
         return None
     return Ranker(packed)

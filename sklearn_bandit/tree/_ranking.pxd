@@ -13,7 +13,7 @@ cdef class Ranker:
     cdef object view                        # keeps the matrix alive
     cdef const Matrix* matrix               # raw values
     cdef Py_ssize_t stride
-    cdef const uint8_t[::1] refinable       # features with several values in a bin
+    cdef const uint8_t[::1] is_coarse       # features with many values in a bin
     cdef uint8_t[:, ::1] rows               # the ranks
     cdef double[:, ::1] low                 # values of the ranks, or bins, of each
     cdef double[:, ::1] high                # feature

@@ -3,7 +3,7 @@
 Deep in a tree all rows of a node may share a bin of the whole data set and differ only
 in the raw values. Once a node has at most 255 rows, the ranks of their raw values fit
 where the bins were: from there on splits are found between values, exactly as by
-sorting. Features whose bins hold one value each keep these.
+sorting. Features whose bins hold one value each, or only a few, keep these.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ cdef class Ranker:
         self.view = view
         self.matrix = &view.matrix
         self.stride = packed.rows.shape[1]
-        self.refinable = refinable_features(packed)
+        self.is_coarse = packed.is_coarse
         self.rows = np.empty((MAX_RANKED, self.stride), dtype=np.uint8)
         self.low = packed.bin_low.copy()
         self.high = packed.bin_high.copy()
@@ -61,7 +61,7 @@ cdef class Ranker:
             self.samples[i] = origin[ids[i]]
             copy_row(&self.rows[i, 0], source.rows + ids[i] * self.stride, self.stride)
         for i in range(n_features):
-            if self.refinable[features[i]]:
+            if self.is_coarse[features[i]]:
                 self.rank_feature(n, features[i])
         out.rows = &self.rows[0, 0]
         out.stride = self.stride
@@ -118,14 +118,3 @@ cdef class Ranker:
                 high[rank] = value
                 previous = value
             ranks[row * self.stride] = <uint8_t> rank
-
-
-def refinable_features(packed):
-    """Return which features have several values in many of their bins, as uint8.
-
-    "Many" is a quarter of them: a pixel with 256 values has one such bin, which nobody
-    would miss.
-    """
-    several = packed.bin_low < packed.bin_high
-    several &= np.arange(packed.bin_low.shape[1]) < packed.n_bins[:, None]
-    return (4 * several.sum(axis=1) > packed.n_bins).astype(np.uint8)

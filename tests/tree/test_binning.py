@@ -26,7 +26,7 @@ def bin_matrix(X, max_bins=255, n_threads=1, sample=None):
         binner.assign(view, features, rows, columns)
         features = binner.add_missed()
     np.testing.assert_array_equal(rows, columns.T)
-    return columns, *binner.bins()
+    return columns, *binner.bins()[:4]
 
 
 def assert_are_bins(x, bins, n_bins, missing, low, high, max_bins=255):
@@ -159,7 +159,7 @@ def test_bytes_are_binned_as_floats(n_values, max_bins):
     binner.assign(MatrixView(X), np.arange(3), rows, columns)
     np.testing.assert_array_equal(rows, columns.T)
     expected = bin_matrix(X.astype(np.float32), max_bins)
-    for found, wanted in zip((columns, *binner.bins()), expected, strict=True):
+    for found, wanted in zip((columns, *binner.bins()[:4]), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
 
 

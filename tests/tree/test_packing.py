@@ -158,3 +158,20 @@ def test_wide_sparse_data():
 
 def test_few_samples():
     assert pack(np.array([[1.0, np.nan]])).rows[0, :2].tolist() == [0, MISSING_BIN]
+
+
+def test_coarse_features_are_those_with_many_values_in_a_bin():
+    rng = np.random.default_rng(0)
+    n = 30_000
+    X = np.column_stack(
+        [
+            rng.normal(size=n),  # continuous
+            rng.integers(0, 200, n),  # one value a bin
+            rng.integers(0, 600, n),  # two or three
+            rng.integers(0, 8_000, n),  # thirty
+        ]
+    ).astype(np.float32)
+    assert pack(X).is_coarse.tolist() == [1, 0, 0, 1]
+    # Of few samples most values are different: as good as continuous.
+    assert pack(X[:700]).is_coarse.tolist() == [1, 0, 1, 1]
+    assert not pack(X[:, 1:3].astype(np.uint8)).is_coarse.any()
