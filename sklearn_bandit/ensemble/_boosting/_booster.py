@@ -5,9 +5,10 @@ An iteration computes gradients, grows one tree (or one for each class), adds it
 to the raw predictions and hands the predictors back.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from sklearn.utils import gen_even_slices
-from sklearn.utils.parallel import Parallel, delayed
 
 from ._binning import Binner
 from ._grower import TreeGrower
@@ -17,8 +18,8 @@ from ._predictor import PredictorMaker
 from ._routing import MAX_LEAVES, Router
 from ._rows import Rows
 
-# Raw predictions whose gradients are worth a second thread.
-MIN_PARALLEL = 500_000
+# Raw predictions whose gradients are worth starting another thread for.
+MIN_PARALLEL = 100_000
 
 
 def bin_values(X, bin_mapper, n_threads):
@@ -226,7 +227,8 @@ def compute_gradients(loss, y, raw, sample_weight, gradient, hessian, n_threads)
 
     The rows are shared among Python threads and not by the loss itself: scikit-learn
     may bring an OpenMP of its own, whose idle threads would go on spinning, on the same
-    processors, while ours grow the next tree.
+    processors, while ours grow the next tree. And not by joblib: it looks for results
+    every ten milliseconds, which is as long as three million rows take.
     """
 
     def compute(rows):
@@ -244,10 +246,13 @@ def compute_gradients(loss, y, raw, sample_weight, gradient, hessian, n_threads)
 
     if n_threads == 1 or raw.size < MIN_PARALLEL:
         compute(slice(None))
-    else:
-        Parallel(n_jobs=n_threads, backend="threading")(
-            delayed(compute)(rows) for rows in gen_even_slices(len(y), n_threads)
-        )
+        return
+    own, *others = gen_even_slices(len(y), n_threads)
+    with ThreadPoolExecutor(n_threads) as pool:
+        results = [pool.submit(compute, rows) for rows in others]
+        compute(own)
+        for result in results:
+            result.result()
 
 
 def as_columns(array):
