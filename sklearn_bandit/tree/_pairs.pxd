@@ -14,8 +14,8 @@ rows, which is a constant in it.
 from libc.stdint cimport uint8_t, uint32_t
 
 cdef enum:
-    # Rows up to which comparing all pairs is faster than filling a histogram: with 32,
-    # forests on Beijing air quality took 3% less than with 16.
+    # Rows up to which comparing all pairs is faster than filling a histogram: with 64,
+    # forests on Beijing air quality took a tenth longer.
     MAX_PAIRED = 32
 
 
@@ -182,7 +182,14 @@ cdef extern from *:
     #define SKB_ALL_PAIRS(SET) \\
     SKB_PAIRS(skb_pairs_8_##SET, 8) \\
     SKB_PAIRS(skb_pairs_16_##SET, 16) \\
-    SKB_PAIRS(skb_pairs_32_##SET, 32)
+    SKB_PAIRS(skb_pairs_24_##SET, 24) \\
+    SKB_PAIRS(skb_pairs_32_##SET, 32) \\
+    static const skb_pairs skb_pairs_##SET[] = { \\
+        skb_pairs_8_##SET, skb_pairs_16_##SET, skb_pairs_24_##SET, \\
+        skb_pairs_32_##SET};
+
+    typedef void (*skb_pairs)(const skb_few_rows*, const uint8_t*, ptrdiff_t, int,
+        double, double, skb_pair_split*);
 
     SKB_ALL_PAIRS(any)
     #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \\
@@ -198,29 +205,20 @@ cdef extern from *:
     #pragma GCC pop_options
     #endif
 
-    typedef void (*skb_pairs)(const skb_few_rows*, const uint8_t*, ptrdiff_t, int,
-        double, double, skb_pair_split*);
-
-    static skb_pairs skb_pairs_for(int width)
+    static skb_pairs skb_pairs_for(int n)
     {
-        const int size = width == 8 ? 0 : width == 16 ? 1 : 2;
-        static const skb_pairs any[] =
-            {skb_pairs_8_any, skb_pairs_16_any, skb_pairs_32_any};
+        const int size = (n + 7) / 8 - 1;
     #ifdef SKB_DISPATCH_PAIRS
-        static const skb_pairs v3[] =
-            {skb_pairs_8_v3, skb_pairs_16_v3, skb_pairs_32_v3};
-        static const skb_pairs v4[] =
-            {skb_pairs_8_v4, skb_pairs_16_v4, skb_pairs_32_v4};
         if (__builtin_cpu_supports("x86-64-v4"))
-            return v4[size];
+            return skb_pairs_v4[size];
         if (__builtin_cpu_supports("x86-64-v3"))
-            return v3[size];
+            return skb_pairs_v3[size];
     #endif
-        return any[size];
+        return skb_pairs_any[size];
     }
     """
-    # The rows of a small node, made up to the width of a kernel (8, 16 or 32) by rows
-    # like the first without any weight.
+    # The rows of a small node, made up to a multiple of 8 by rows like the first
+    # without any weight.
     ctypedef struct FewRows "skb_few_rows":
         uint32_t ids[32]
         double weights[32]
@@ -248,5 +246,5 @@ cdef extern from *:
         PairSplit* out,
     ) noexcept nogil
 
-    # The kernel of that width for the processor at hand.
-    Pairs pairs_for "skb_pairs_for"(int width) noexcept nogil
+    # The kernel for so many rows, on the processor at hand.
+    Pairs pairs_for "skb_pairs_for"(int n) noexcept nogil

@@ -315,7 +315,6 @@ cdef class RealTarget(Target):
         const double* totals,
     ) noexcept nogil:
         cdef FewRows* few = &self.few
-        cdef int width = 8 if n <= 8 else 16 if n <= 16 else MAX_PAIRED
         cdef const double* moment
         cdef Py_ssize_t i
 
@@ -324,14 +323,14 @@ cdef class RealTarget(Target):
             few.ids[i] = ids[i]
             few.weights[i] = moment[0]
             few.sums[i] = moment[1]
-        for i in range(n, width):
+        for i in range(n, (n + 7) // 8 * 8):
             few.ids[i] = ids[0]
             few.weights[i] = 0.0
             few.sums[i] = 0.0
         few.n = <int> n
         few.weight = totals[0]
         few.total = totals[1]
-        self.pairs = pairs_for(width)
+        self.pairs = pairs_for(<int> n)
 
     cdef int search_tiny(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
