@@ -112,7 +112,8 @@ cdef class ClassTarget(Target):
         self.keeps_left = self.integral
         self.subtracts = self.integral
         self.divides = self.n_outputs == 1
-        self.sorts = self.integral and self.n_outputs == 1 and not entropy
+        has_squares = self.integral and self.n_outputs == 1 and not entropy
+        self.tiny_rows = TINY_ROWS if has_squares else 0
         self.n_cells = 2
         while self.n_cells < min(self.n_channels, 16):
             self.n_cells *= 2
@@ -480,7 +481,7 @@ cdef class ClassTarget(Target):
 
     # -- tiny nodes ----
 
-    cdef int search_sorted(
+    cdef int search_tiny(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
         const double* totals, const Limits* limits, Split* best,
     ) noexcept nogil:

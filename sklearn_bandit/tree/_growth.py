@@ -94,6 +94,7 @@ def grow_tree(estimator, problem, seed, counts=None, weights=None, budget=None):
         estimator, problem, target, constraints, budget, seed, min_samples_leaf > 1
     )
     max_leaf_nodes = estimator.max_leaf_nodes
+    buffer = problem.take_buffer()
     grower = Grower(
         problem.packed,
         splitter,
@@ -106,6 +107,7 @@ def grow_tree(estimator, problem, seed, counts=None, weights=None, budget=None):
         max_leaf_nodes=-1 if max_leaf_nodes is None else max_leaf_nodes,
         monotonic=constraints is not None,
         ranker=make_ranker(estimator, problem),
+        buffer=buffer,
     )
     nodes, values = grower.grow()
     if problem.features is not None:
@@ -114,6 +116,7 @@ def grow_tree(estimator, problem, seed, counts=None, weights=None, budget=None):
     tree = to_sklearn_tree(
         nodes, values, grower.depth, problem.n_features_in, problem.n_classes
     )
+    problem.buffers.append(buffer)
     return tree, splitter.n_insertions
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ._class_target import ClassTarget
+from ._grower import NodeBuffer
 from ._median_target import MedianTarget
 from ._real_target import RealTarget
 
@@ -67,6 +68,21 @@ class Problem:
             self.centred = np.asarray(y, dtype=np.float64) - self.shift
         self.ones = np.ones(self.n_samples, dtype=np.uint16)
         self.all_ids = np.arange(self.n_samples, dtype=np.uint32)
+        self.buffers = []
+
+    def __getstate__(self):
+        # For forests that grow in other processes: these have buffers of their own.
+        return {**self.__dict__, "buffers": []}
+
+    def take_buffer(self):
+        """Take memory for a tree, to be put back into `buffers` after use.
+
+        There are as many as trees that grow at the same time.
+        """
+        try:
+            return self.buffers.pop()
+        except IndexError:
+            return NodeBuffer()
 
     def target(self, counts=None, weights=None):
         """Make the target of a tree.

@@ -10,11 +10,16 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from ._data cimport (
-    MISSING_BIN, N_LEVELS, N_SLOTS, SPARSE, TINY_ROWS, Block, Cut, Limits, Split,
-)
-from ._inline cimport inline_void, lowest_bit, sort_rows
+from sklearn_bandit._simd cimport prefetch
+
+from ._data cimport MISSING_BIN, N_LEVELS, N_SLOTS, SPARSE, Block, Cut, Limits, Split
+from ._inline cimport inline_void, lowest_bit
+from ._pairs cimport MAX_PAIRED, FewRows, Pairs, PairSplit, pairs_for
 from ._target cimport Target, first_bins, is_allowed
+
+cdef enum:
+    # Rows that are fetched ahead of their use, where they are not next to each other.
+    ROWS_AHEAD = 16
 
 # Scores that differ by rounding alone are tied: the first feature drawn keeps the lead.
 cdef double TIE = 1e-13
@@ -49,6 +54,8 @@ cdef class RealTarget(Target):
     cdef double* cells
     cdef double* running
     cdef double* copied[N_LEVELS]
+    cdef FewRows few                        # the rows of a tiny node
+    cdef Pairs pairs                        # the kernel for so many rows
 
     def __init__(self, moments, shift, poisson, integral):
         self.moments = moments
@@ -63,7 +70,7 @@ cdef class RealTarget(Target):
         self.subtracts = integral and not poisson
         self.divides = not poisson
         self.tie = TIE
-        self.sorts = self.n_cells == 2 and not poisson
+        self.tiny_rows = MAX_PAIRED if self.n_cells == 2 and not poisson else 0
 
     def __dealloc__(self):
         free(self.cells)
@@ -303,41 +310,58 @@ cdef class RealTarget(Target):
 
     # -- tiny nodes ----
 
-    cdef int search_sorted(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
-        const double* totals, const Limits* limits, Split* best,
+    cdef void load_tiny(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals,
     ) noexcept nogil:
-        cdef uint32_t keys[TINY_ROWS]
-        cdef double weight = 0.0, total = 0.0, right, right_weight, score
+        cdef FewRows* few = &self.few
         cdef const double* moment
         cdef Py_ssize_t i
 
-        sort_rows(block.rows + feature, block.stride, ids, n, keys)
-        if keys[n - 1] >> 8 == MISSING_BIN:
-            return -1
-        if keys[0] >> 8 == keys[n - 1] >> 8:
-            return 0
-        for i in range(n - 1):
-            moment = block.moments + 2 * <Py_ssize_t> ids[keys[i] & 255]
-            weight += moment[0]
-            total += moment[1]
-            if keys[i] >> 8 == keys[i + 1] >> 8:
-                continue
-            right = totals[1] - total
-            right_weight = totals[0] - weight
-            score = (total * total * right_weight + right * right * weight) / (
-                weight * right_weight
+        for i in range(n):
+            moment = block.moments + 2 * <Py_ssize_t> ids[i]
+            few.ids[i] = ids[i]
+            few.weights[i] = moment[0]
+            few.sums[i] = moment[1]
+        for i in range(n, (n + 7) // 8 * 8):
+            few.ids[i] = ids[0]
+            few.weights[i] = 0.0
+            few.sums[i] = 0.0
+        few.n = <int> n
+        few.weight = totals[0]
+        few.total = totals[1]
+        self.pairs = pairs_for(<int> n)
+
+    cdef int search_tiny(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
+        const double* totals, const Limits* limits, Split* best,
+    ) noexcept nogil:
+        cdef bint has_limits = (
+            limits.min_weight_leaf > 0.0 or limits.min_samples_leaf > 1
+        )
+        cdef PairSplit split
+        cdef int missing_left
+
+        # First with the missing values, if any, on the right, then on the left.
+        for missing_left in range(2):
+            self.pairs(
+                &self.few, block.rows + feature, block.stride, missing_left, TIE,
+                -INFINITY if has_limits else best.score, &split,
             )
-            if score - TIE * fabs(score) > best.score and is_allowed(
-                limits, 0, weight, right_weight, i + 1, 0.0, 0.0
-            ):
-                best.score = score
+            if not split.varies:
+                return False
+            if has_limits:
+                refuse_small_leaves(&self.few, limits, &split)
+            if split.score - TIE * fabs(split.score) > best.score:
+                best.score = split.score
                 best.feature = feature
-                best.bin = keys[i] >> 8
-                best.next_bin = keys[i + 1] >> 8
-                best.missing_left = False
-                best.has_missing = False
-        return 1
+                best.bin = split.last - missing_left
+                best.next_bin = split.next - missing_left
+                best.missing_left = missing_left
+                best.has_missing = missing_left or split.any_missing
+            if not split.any_missing:
+                break
+        return True
 
     # -- the bandit's rewards ----
 
@@ -380,6 +404,39 @@ cdef inline double ylogy(double total, double weight) noexcept nogil:
     return total * log(total / weight) if total > 0.0 else 0.0
 
 
+cdef void refuse_small_leaves(
+    const FewRows* few, const Limits* limits, PairSplit* split
+) noexcept nogil:
+    """Take the best split of a few rows that has no side too small."""
+    cdef const double* bins = split.bins
+    cdef Py_ssize_t i, j, n_left, best = -1
+    cdef double weight, score
+
+    for i in range(few.n):
+        weight = 0.0
+        n_left = 0
+        for j in range(few.n):
+            if bins[j] <= bins[i]:
+                weight += few.weights[j]
+                n_left += 1
+        score = split.scores[i]
+        if not is_allowed(limits, 0, weight, few.weight - weight, n_left, 0.0, 0.0):
+            continue
+        if best < 0 or score - TIE * fabs(score) > split.scores[best] or (
+            score + TIE * fabs(score) >= split.scores[best] and bins[i] < bins[best]
+        ):
+            best = i
+    split.score = -INFINITY
+    if best < 0:
+        return
+    split.score = split.scores[best]
+    split.last = <int> bins[best]
+    split.next = N_SLOTS
+    for i in range(few.n):
+        if bins[i] > bins[best]:
+            split.next = min(split.next, <int> bins[i])
+
+
 # -- filling --------------------------------------------------------------------------
 
 
@@ -394,22 +451,42 @@ cdef inline_void fill_rows(
     const int32_t* features,
 ) noexcept nogil:
     """Add rows of one output to the histograms of `width` features."""
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, bin, n_ahead = 0 if block.columns == NULL else n - ROWS_AHEAD
     cdef int j
     cdef const uint8_t* row
+    cdef double* cell
     cdef double weight, moment
-    cdef uint32_t bin
 
     for i in range(n):
+        if i < n_ahead:
+            prefetch(block.rows + <Py_ssize_t> ids[i + ROWS_AHEAD] * block.stride)
+            prefetch(block.moments + 2 * <Py_ssize_t> ids[i + ROWS_AHEAD])
         row = block.rows + <Py_ssize_t> ids[i] * block.stride
         weight = block.moments[2 * <Py_ssize_t> ids[i]]
         moment = block.moments[2 * <Py_ssize_t> ids[i] + 1]
         for j in range(width):
             bin = row[features[j]]
-            cells[2 * (j * N_SLOTS + bin)] += weight
-            cells[2 * (j * N_SLOTS + bin) + 1] += moment
+            cell = cells + 2 * (j * N_SLOTS + bin)
+            cell[0] += weight
+            cell[1] += moment
             if sparse:
                 occupied[4 * j + (bin >> 6)] |= (<uint64_t> 1) << (bin & 63)
+
+
+cdef inline_void fill_width(
+    const int width,
+    double* cells,
+    uint64_t* occupied,
+    const Block* block,
+    const uint32_t* ids,
+    Py_ssize_t n,
+    const int32_t* features,
+) noexcept nogil:
+    """Add rows of one output, noting the bins that they are in or not."""
+    if occupied != NULL:
+        fill_rows(width, True, cells, occupied, block, ids, n, features)
+    else:
+        fill_rows(width, False, cells, NULL, block, ids, n, features)
 
 
 cdef void fill_group(
@@ -422,42 +499,22 @@ cdef void fill_group(
     Py_ssize_t n_features,
 ) noexcept nogil:
     """Add rows of one output to the histograms of up to MAX_GROUP features."""
-    cdef Py_ssize_t j = 0
-
-    while j < n_features:
-        if n_features - j >= 4:
-            if occupied != NULL:
-                fill_rows(
-                    4, True, cells + 2 * N_SLOTS * j, occupied + 4 * j, block, ids, n,
-                    features + j,
-                )
-            else:
-                fill_rows(
-                    4, False, cells + 2 * N_SLOTS * j, NULL, block, ids, n, features + j
-                )
-            j += 4
-        elif n_features - j >= 2:
-            if occupied != NULL:
-                fill_rows(
-                    2, True, cells + 2 * N_SLOTS * j, occupied + 4 * j, block, ids, n,
-                    features + j,
-                )
-            else:
-                fill_rows(
-                    2, False, cells + 2 * N_SLOTS * j, NULL, block, ids, n, features + j
-                )
-            j += 2
-        else:
-            if occupied != NULL:
-                fill_rows(
-                    1, True, cells + 2 * N_SLOTS * j, occupied + 4 * j, block, ids, n,
-                    features + j,
-                )
-            else:
-                fill_rows(
-                    1, False, cells + 2 * N_SLOTS * j, NULL, block, ids, n, features + j
-                )
-            j += 1
+    if n_features == 1:
+        fill_width(1, cells, occupied, block, ids, n, features)
+    elif n_features == 2:
+        fill_width(2, cells, occupied, block, ids, n, features)
+    elif n_features == 3:
+        fill_width(3, cells, occupied, block, ids, n, features)
+    elif n_features == 4:
+        fill_width(4, cells, occupied, block, ids, n, features)
+    elif n_features == 5:
+        fill_width(5, cells, occupied, block, ids, n, features)
+    elif n_features == 6:
+        fill_width(6, cells, occupied, block, ids, n, features)
+    elif n_features == 7:
+        fill_width(7, cells, occupied, block, ids, n, features)
+    else:
+        fill_width(8, cells, occupied, block, ids, n, features)
 
 
 cdef void fill_outputs(

@@ -51,7 +51,7 @@ cdef class Splitter:
     cdef void release_set(self, Py_ssize_t set) noexcept nogil
     cdef void subtract_set(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil
     cdef Py_ssize_t set_slot(self, Py_ssize_t set) noexcept nogil
-    cdef bint sorts(self, const Limits* limits) noexcept nogil
+    cdef bint is_tiny(self, Py_ssize_t n, const Limits* limits) noexcept nogil
     cdef Outcome search_tiny(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,

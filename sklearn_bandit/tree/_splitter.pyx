@@ -20,7 +20,7 @@ from sklearn_bandit._simd cimport (
     line_16, line_64, note_difference_16, note_difference_64, simd_void,
 )
 
-from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE, TINY_ROWS
+from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE
 from ._inline cimport lowest_bit
 from ._random cimport random_below, random_unit
 from ._target cimport is_allowed
@@ -123,7 +123,7 @@ cdef class Splitter:
         ):
             self.find_constants(block, ids, n, n_constant)
         place = n_constant[0]
-        if n <= TINY_ROWS and self.sorts(limits):
+        if self.is_tiny(n, limits):
             return self.search_tiny(block, ids, n, totals, limits, n_constant, best)
         while n_varying < self.max_features and place < self.n_features:
             n_group = min(self.max_features - n_varying, self.n_features - place)
@@ -190,17 +190,19 @@ cdef class Splitter:
                 self.set_slot(part) + feature, self.set_slot(whole) + feature
             )
 
-    cdef bint sorts(self, const Limits* limits) noexcept nogil:
-        """Whether tiny nodes are searched by sorting."""
+    cdef bint is_tiny(self, Py_ssize_t n, const Limits* limits) noexcept nogil:
+        """Whether a node has so few rows that no histogram is needed."""
         return (
-            self.target.sorts and self.n_thresholds == 0 and not limits.monotonic
+            n <= self.target.tiny_rows
+            and self.n_thresholds == 0
+            and not limits.monotonic
         )
 
     cdef Outcome search_tiny(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil:
-        """Find the best split of a few rows by sorting them.
+        """Find the best split of a few rows without histograms.
 
         Many are divided perfectly by the first feature: then no other is looked at.
         """
@@ -209,12 +211,13 @@ cdef class Splitter:
         cdef int kind, varies
         cdef int32_t feature
 
+        self.target.load_tiny(block, ids, n, totals)
         while n_varying < self.max_features and place < self.n_features:
             if not self.can_pay(n):
                 return PENNILESS
             self.draw(place, 1)
             feature = self.features[place]
-            varies = self.target.search_sorted(
+            varies = self.target.search_tiny(
                 block, ids, n, feature, totals, limits, best
             )
             if varies < 0:

@@ -14,7 +14,7 @@ cdef class Target:
                                             # a difference of totals is exact
     cdef readonly bint subtracts            # whether it has `subtract`
     cdef bint divides                       # whether it has `divide`
-    cdef bint sorts                         # whether it has `search_sorted`
+    cdef Py_ssize_t tiny_rows               # most rows of a tiny node; 0: none is
     cdef double tie                         # relative rounding error of a score
     cdef Py_ssize_t n_slots                 # histograms there is room for
     cdef uint64_t* occupied                 # four words a slot: bins to look at
@@ -73,7 +73,11 @@ cdef class Target:
     ) noexcept nogil
 
     # -- tiny nodes ----
-    cdef int search_sorted(
+    cdef void load_tiny(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals,
+    ) noexcept nogil
+    cdef int search_tiny(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
         const double* totals, const Limits* limits, Split* best,
     ) noexcept nogil

@@ -175,14 +175,21 @@ cdef class Target:
         for i in range(n):
             cut.n_left += bins[<Py_ssize_t> ids[i] * block.stride] <= cut.last
 
-    cdef int search_sorted(
+    cdef void load_tiny(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals,
+    ) noexcept nogil:
+        """Prepare the search of a node of at most `tiny_rows` rows."""
+        pass
+
+    cdef int search_tiny(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
         const double* totals, const Limits* limits, Split* best,
     ) noexcept nogil:
-        """Find the best threshold of a feature in a node of at most TINY_ROWS rows.
+        """Find the best threshold of a feature in the node that was loaded.
 
         The node has no monotonic constraints. Returns 1 if the feature varies, 0 if
-        not, and -1, with nothing done, if it has missing values.
+        not, and -1, with nothing done, if a histogram is needed.
         """
         return -1
 

@@ -50,17 +50,21 @@ def to_sklearn_tree(nodes, values, max_depth, n_features, n_classes):
     return tree
 
 
-def check_nodes(nodes, n_features):
+def check_nodes(nodes, Py_ssize_t n_features):
     """Raise unless children come after their parents and features exist."""
-    left, right = nodes["left_child"], nodes["right_child"]
-    inner = np.flatnonzero(left >= 0)
-    left, right, feature = left[inner], right[inner], nodes["feature"][inner]
-    if (
-        len(nodes) != 2 * len(inner) + 1
-        or (left <= inner).any()
-        or (right <= inner).any()
-        or max(left.max(initial=0), right.max(initial=0)) >= len(nodes)
-        or feature.min(initial=0) < 0
-        or feature.max(initial=0) >= n_features
-    ):
+    cdef const Py_ssize_t[:] lefts = nodes["left_child"]
+    cdef const Py_ssize_t[:] rights = nodes["right_child"]
+    cdef const Py_ssize_t[:] features = nodes["feature"]
+    cdef Py_ssize_t i, n_nodes = lefts.shape[0], n_inner = 0
+    cdef bint is_fine = True
+
+    with nogil:
+        for i in range(n_nodes):
+            if lefts[i] < 0:
+                continue
+            n_inner += 1
+            is_fine &= i < lefts[i] < n_nodes
+            is_fine &= i < rights[i] < n_nodes
+            is_fine &= 0 <= features[i] < n_features
+    if not is_fine or n_nodes != 2 * n_inner + 1:
         raise RuntimeError("The tree is malformed; please report this as a bug.")
