@@ -39,7 +39,7 @@ from ._splits cimport (
 
 cdef enum:
     # Below so many rows a stretch is sorted or summed by one thread.
-    MIN_PARALLEL = 32768
+    MIN_PARALLEL = 8192
     # Fewer cells than this are searched by one thread.
     MIN_PARALLEL_CELLS = 8192
     # Rows of a node from which the variance of a paired difference is estimated.
