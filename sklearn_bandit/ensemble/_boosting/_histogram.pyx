@@ -52,6 +52,25 @@ cdef enum:
     AHEAD = 16
 
 
+cdef inline_void _add(
+    const int width, const int n, const uint16_t* slots, double g, double h, double* out
+) noexcept nogil:
+    """Insert into some slots, a number of them that is known to the compiler.
+
+    Each addition is then an instruction of its own, so that the processor learns which
+    of them tend to hit the slot of the row before, and does not hold up the others: a
+    fifth of the time.
+    """
+    cdef int j
+    cdef double* slot
+
+    for j in range(n):
+        slot = out + width * <Py_ssize_t> slots[j]
+        add_pair(slot, g, 1.0)
+        if width == 3:
+            slot[2] += h
+
+
 cdef inline_void _insert(
     const int width,
     const GroupRows* group,
@@ -67,7 +86,6 @@ cdef inline_void _insert(
     cdef Py_ssize_t i, j, n
     cdef const uint16_t* slots
     cdef double g, h = 1.0
-    cdef double* cell
     cdef int64_t inserted = 0
 
     for i in range(start, stop):
@@ -85,11 +103,18 @@ cdef inline_void _insert(
         g = gradients[i]
         if width == 3:
             h = hessians[i]
-        for j in range(n):
-            cell = out + width * <Py_ssize_t> slots[j]
-            add_pair(cell, g, 1.0)
-            if width == 3:
-                cell[2] += h
+        j = 0
+        while j + 8 <= n:
+            _add(width, 8, slots + j, g, h, out)
+            j += 8
+        if n & 4:
+            _add(width, 4, slots + j, g, h, out)
+            j += 4
+        if n & 2:
+            _add(width, 2, slots + j, g, h, out)
+            j += 2
+        if n & 1:
+            _add(width, 1, slots + j, g, h, out)
     n_inserted[0] = inserted
 
 
