@@ -4,9 +4,9 @@ Fit times include validation and binning. All sides have the same data, loss, le
 rate, number of leaves and threads, and no early stopping.
 
 With samples a tree costs less and is worth a little less, so that trees are not counted
-there: what is timed is the fit that reaches the test loss of LightGBM's (or our exact
-solver's) 100 trees. The number of iterations it takes is found beforehand, outside the
-clock, on the same test rows.
+there: what is timed is the fit that reaches the loss that LightGBM (or our exact solver)
+has after so many trees. How many iterations it takes is found beforehand, outside the
+clock, on validation rows; the loss that is shown is that of other, test, rows.
 """
 
 import time
@@ -41,6 +41,18 @@ SAMPLED = {
     "mab, lazy": {"solver": "mab", "leaf_values": "lazy"},
 }
 
+# Rows that numbers of trees are chosen by.
+N_VALIDATION = 100_000
+
+# Seconds of a fit after which a curve of loss against time ends.
+LONGEST = 8.0
+
+# Columns of such curves.
+CURVES = ["", "trees", "seconds", "log-loss"]
+
+# Data sets of the exact solver's comparisons.
+REAL = {"beijing_air": 100, "flights2001_3m": 100, "covtype": 100, "mnist": 10}
+
 
 @cache
 def small(name):
@@ -67,6 +79,14 @@ def synthetic(n_samples):
     y = score + rng.logistic(size=len(X)).astype(np.float32) > 0
     y = y.astype(np.uint8)
     return X[:n_samples], X[n_samples:], y[:n_samples], y[n_samples:]
+
+
+# What samples are measured on.
+LARGE = {
+    "1M x 28": partial(synthetic, 1_000_000),
+    "flights2001_3m": partial(split, "flights2001_3m"),
+    "10M x 28": partial(synthetic, 10_000_000),
+}
 
 
 def is_regression(data):
@@ -151,12 +171,7 @@ def quality(data):
 @benchmark("boosting.exact", data=["flights2001_3m", "covtype", "beijing_air", "mnist"])
 def exact(options):
     """Exact solver, 100 iterations (MNIST: 10)."""
-    for name, max_iter in (
-        ("beijing_air", ITERATIONS),
-        ("flights2001_3m", ITERATIONS),
-        ("covtype", ITERATIONS),
-        ("mnist", 10),
-    ):
+    for name, max_iter in REAL.items():
         if not options.wants(name):
             continue
         data = split(name)
@@ -177,8 +192,15 @@ def exact(options):
         )
 
 
+def hold_out(data):
+    """Split the test part into one to choose by and one to report on."""
+    X, X_test, y, y_test = data
+    n = min(N_VALIDATION, len(y_test) // 2)
+    return (X, X_test[:n], y, y_test[:n]), (X, X_test[n:], y, y_test[n:])
+
+
 def iterations_to(target, data, limit, **parameters):
-    """Least iterations after which the test loss is at most `target`, and the loss."""
+    """Least iterations after which the loss is at most `target`, and the loss."""
     _, X, _, y = data
     model = ours(data, limit, **parameters)(0)
     for i, probabilities in enumerate(model.staged_predict_proba(X)):
@@ -188,67 +210,100 @@ def iterations_to(target, data, limit, **parameters):
     return None, loss
 
 
+def race(title, data, arms, target, limit, peers, goals):
+    """Compare the times at which several of our solvers reach a loss.
+
+    `arms` are parameters by name, ours first; `peers` are other contenders. `goals`
+    are by name, where the name of an arm stands for it with its number of trees.
+    """
+    validation, test = hold_out(data)
+    contenders, never, named = {}, [], dict(goals)
+    for arm, parameters in arms.items():
+        n_trees, loss = iterations_to(target, validation, limit, **parameters)
+        if n_trees is None:
+            never.append(f"{arm} (loss {loss:.5f} after {limit} trees)")
+            continue
+        name = f"{arm}, {n_trees} trees"
+        contenders[name] = ours(data, n_trees, **parameters)
+        if arm in named:
+            named[name] = named.pop(arm)
+    metric, score = quality(test)
+    return Comparison(
+        title=f"{title}; never: {', '.join(never) or 'none'}",
+        contenders={**contenders, **peers},
+        quality={f"test {metric}": score},
+        goals=named,
+        rounds=2,
+        warm_up=False,
+    )
+
+
 @benchmark("boosting.sampled", data=["flights2001_3m"])
 def sampled(options):
-    """Time to the test loss of LightGBM's 100 trees."""
+    """Time to the loss of LightGBM's 100 trees (10 million rows: its 25)."""
     goals = {
-        "1M x 28": (partial(synthetic, 1_000_000), 3.0, 2.0),
-        "flights2001_3m": (partial(split, "flights2001_3m"), 6.0, 3.0),
-        "10M x 28": (partial(synthetic, 10_000_000), 20.0, 12.0),
+        "1M x 28": (3.0, 2.0, ITERATIONS),
+        "flights2001_3m": (6.0, 3.0, ITERATIONS),
+        "10M x 28": (20.0, 12.0, 25),
     }
-    for name, (make, over_lightgbm, over_exact) in goals.items():
+    for name, (over_lightgbm, over_exact, n_trees) in goals.items():
         if not options.wants(name):
             continue
-        data = make()
-        peer = lightgbm(data, options.threads)
-        metric, score = quality(data)
-        target = score(peer.run(0))
-        arms, never = {}, []
-        for arm, parameters in {**SAMPLED, OURS: {"solver": "exact"}}.items():
-            n_trees, loss = iterations_to(target, data, 2 * ITERATIONS, **parameters)
-            if n_trees is None:
-                never.append(f"{arm} (loss {loss:.5f})")
-            else:
-                arms[f"{arm}, {n_trees} trees"] = ours(data, n_trees, **parameters)
-        last = list(arms)[-1] if arms else ""
-        yield Comparison(
-            title=(
-                f"{name}: time to a test loss of {target:.5f}, LightGBM's with "
-                f"{ITERATIONS} trees; never: {', '.join(never) or 'none'}"
-            ),
-            contenders={**arms, LIGHTGBM: peer},
-            quality={metric: score},
-            goals={LIGHTGBM: over_lightgbm, last: over_exact},
-            rounds=2,
-            warm_up=False,
+        data = LARGE[name]()
+        peer = lightgbm(data, options.threads, n_trees)
+        target = quality(hold_out(data)[0])[1](peer.run(0))
+        yield race(
+            f"{name}: time to a loss of {target:.5f}, LightGBM's with {n_trees} trees",
+            data,
+            {**SAMPLED, OURS: {"solver": "exact"}},
+            target,
+            2 * n_trees,
+            {LIGHTGBM: peer},
+            {LIGHTGBM: over_lightgbm, OURS: over_exact},
         )
+
+
+@benchmark("boosting.long", data=["flights2001_3m"])
+def long(options):
+    """Time to the loss of 300 exact trees."""
+    data, n_trees = split("flights2001_3m"), 300
+    exact = ours(data, n_trees, solver="exact")
+    target = quality(hold_out(data)[0])[1](exact(0))
+    arm = next(iter(SAMPLED))
+    yield race(
+        f"flights2001_3m: time to a loss of {target:.5f}, that of {n_trees} exact trees",
+        data,
+        {arm: SAMPLED[arm]},
+        target,
+        2 * n_trees,
+        {OURS: exact},
+        {OURS: 2.0},
+    )
 
 
 @benchmark("boosting.rivals", data=["flights2001_3m"])
 def rivals(options):
-    """Loss against time of all ways to see fewer rows."""
-    marks = (25, 50, 100, 200)
-    sources = {
-        "1M x 28": partial(synthetic, 1_000_000),
-        "flights2001_3m": partial(split, "flights2001_3m"),
-        "10M x 28": partial(synthetic, 10_000_000),
-    }
-    for name, make in sources.items():
+    """Loss against time of all ways to see fewer rows; `benchmarks.plots` draws it."""
+    for name, make in LARGE.items():
         if not options.wants(name):
             continue
         data = make()
         X, X_test, y, y_test = data
+        order = np.random.default_rng(0).permutation(len(y))
         size = 262_144
-        chosen = np.random.default_rng(0).permutation(len(y))[:size]
-        subset = (X[chosen], X_test, y[chosen], y_test)
         bagging = {"subsample": size / len(y), "subsample_freq": 1}
-        arms = {arm: partial(ours, data, **p) for arm, p in SAMPLED.items()} | {
-            OURS: partial(ours, data, solver="exact"),
-            "exact, learning rate 0.15": partial(
-                ours, data, solver="exact", learning_rate=0.15
-            ),
-            f"exact on {size:,} fixed rows": partial(ours, subset, solver="exact"),
-        }
+        arms = {arm: partial(ours, data, **p) for arm, p in SAMPLED.items()}
+        for rate in (LEARNING_RATE, 0.15, 0.25):
+            arms[f"exact, learning rate {rate}"] = partial(
+                ours, data, solver="exact", learning_rate=rate
+            )
+        for n in (size, 4 * size):
+            if n < len(y):
+                chosen = order[:n]
+                subset = (X[chosen], X_test, y[chosen], y_test)
+                arms[f"exact on {n:,} fixed rows"] = partial(
+                    ours, subset, solver="exact"
+                )
         peers = {
             LIGHTGBM: {},
             f"LightGBM, bagging {size:,}": bagging,
@@ -259,40 +314,76 @@ def rivals(options):
         _, score = quality(data)
         rows = []
         for arm, make_arm in arms.items():
-            for max_iter in marks:
+            for max_iter in (25, 50, 100, 200):
                 contender = make_arm(max_iter=max_iter)
                 run = contender.run if isinstance(contender, Contender) else contender
                 start = time.perf_counter()
                 model = run(0)
                 seconds = time.perf_counter() - start
                 rows.append([arm, max_iter, seconds, score(model)])
+                if seconds > LONGEST:
+                    break
         yield Table(
             title=f"{name}: test log-loss against fit time, one run each",
-            columns=["", "trees", "seconds", "log-loss"],
+            columns=CURVES,
             rows=rows,
+            note=f"A curve ends with the first fit of more than {LONGEST:g} seconds.",
         )
 
 
+@benchmark("boosting.cut_over", data=["flights2001_3m"])
+def cut_over(options):
+    """From how many rows on samples pay: time to the loss of 100 exact trees."""
+    sources = {"synthetic x 28": partial(synthetic, 1_000_000)} | {
+        "flights2001_3m": LARGE["flights2001_3m"]
+    }
+    for name, make in sources.items():
+        if not options.wants(name):
+            continue
+        X, X_test, y, y_test = make()
+        order = np.random.default_rng(0).permutation(len(y))
+        for n in (125_000, 250_000, 500_000):
+            chosen = order[:n]
+            data = (X[chosen], X_test, y[chosen], y_test)
+            exact = ours(data, solver="exact")
+            target = quality(hold_out(data)[0])[1](exact(0))
+            arm = next(iter(SAMPLED))
+            yield race(
+                f"{n:,} rows of {name}: time to the loss of {ITERATIONS} exact trees",
+                data,
+                {arm: SAMPLED[arm]},
+                target,
+                2 * ITERATIONS,
+                {OURS: exact},
+                {OURS: 1.0},
+            )
+
+
 @benchmark(
-    "boosting.auto", data=["adult", "california_housing", "beijing_air", "covtype"]
+    "boosting.auto",
+    data=["adult", "california_housing", "beijing_air", "covtype", "flights2001_3m"],
 )
 def auto(options):
     """The default solver beside exact and "mab"."""
-    for name in ("adult", "california_housing", "digits", "beijing_air", "1M x 28"):
+    names = ("adult", "california_housing", "digits", "beijing_air", "covtype", "mnist")
+    for name in (*names, *LARGE):
         if not options.wants(name):
             continue
-        if name == "1M x 28":
-            data = synthetic(1_000_000)
+        if name in LARGE:
+            data = LARGE[name]()
         else:
-            data = split(name) if name == "beijing_air" else small(name)
+            data = split(name) if name in REAL else small(name)
+        max_iter = 10 if name in ("covtype", "mnist", "10M x 28") else ITERATIONS
         metric, score = quality(data)
         yield Comparison(
-            title=f"{name}, {ITERATIONS} iterations",
+            title=f"{name}, {max_iter} iterations",
             contenders={
-                solver: ours(data, solver=solver) for solver in ("auto", "exact", "mab")
+                solver: ours(data, max_iter, solver=solver)
+                for solver in ("auto", "exact", "mab")
             },
             quality={metric: score},
             goals={"exact": 0.95, "mab": 0.95},
+            rounds=3,
         )
 
 

@@ -5,8 +5,9 @@ Data flows one way:
 1. ``_thresholds`` finds scikit-learn's bin thresholds, ``_binning`` assigns every value
    to its bin: one byte a value, column by column.
 2. ``_layout`` decides how rows are read: features in groups whose histograms fit the
-   cache, features with one frequent bin as lists of their other bins only. ``_rows``
-   writes the rows in that form.
+   cache, features of which few combinations occur as one (``_bundles``), features with
+   one frequent bin as lists of their other bins only. ``_rows`` writes the rows in that
+   form.
 3. ``_grower`` grows one tree, best leaf first: ``_histogram`` sums gradients and
    hessians of a node by bin, ``_splits`` finds the best split in them, ``_partition``
    sorts the rows into its sides.
@@ -15,5 +16,6 @@ Data flows one way:
 5. ``_early_stopping`` judges when to stop, ``_predictor`` hands the trees over, and
    ``_hist_gradient_boosting`` (one level up) has the estimators.
 
-Losses, predictors and everything after fitting are scikit-learn's.
+All threads are those of one OpenMP, also for what numpy and scikit-learn compute
+(``_tasks``). Losses, predictors and everything after fitting are scikit-learn's.
 """

@@ -5,7 +5,7 @@ An iteration computes gradients, grows one tree (or one for each class), adds it
 to the raw predictions and hands the predictors back.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 
 import numpy as np
 from sklearn.utils import gen_even_slices
@@ -17,9 +17,11 @@ from ._layout import Layout
 from ._predictor import PredictorMaker
 from ._routing import MAX_LEAVES, Router
 from ._rows import Rows
+from ._tasks import run_tasks
 
-# Raw predictions whose gradients are worth starting another thread for.
-MIN_PARALLEL = 100_000
+# Raw predictions whose gradients are worth a task of their own: some 30 microseconds,
+# of which the call takes five.
+TASK_SIZE = 16_384
 
 
 def bin_values(X, bin_mapper, n_threads):
@@ -100,12 +102,16 @@ class Booster:
         self.n_threads = n_threads
         self.missing_bin = int(bin_mapper.missing_values_bin_idx_)
         self.maker = PredictorMaker(bin_mapper)
-        self.layout = Layout(
-            columns,
-            bin_mapper.n_bins_non_missing_,
-            has_missing,
-            bin_mapper.is_categorical_,
-            self.missing_bin,
+        self.layout_of = cache(
+            partial(
+                Layout,
+                columns,
+                bin_mapper.n_bins_non_missing_,
+                has_missing,
+                bin_mapper.is_categorical_,
+                self.missing_bin,
+                n_threads=n_threads,
+            )
         )
         self.grower_options = grower_options
         self.growers = {}
@@ -128,12 +134,13 @@ class Booster:
         gradient, hessian : ndarray of float32
             Room for the gradients and hessians of the rows, one column a tree.
         """
-        rows = Rows(self.layout, columns, self.n_threads)
+        layout = self.layout_of(may_bundle=columns is self.columns)
+        rows = Rows(layout, columns, self.n_threads)
         builder = HistogramBuilder(
-            self.layout, rows, self.loss.constant_hessian, self.n_threads
+            layout, rows, self.loss.constant_hessian, self.n_threads
         )
         grower = TreeGrower(
-            self.layout,
+            layout,
             builder,
             columns,
             n_threads=self.n_threads,
@@ -225,10 +232,8 @@ def leaf_values(grower, loss, y, raw, sample_weight):
 def compute_gradients(loss, y, raw, sample_weight, gradient, hessian, n_threads):
     """Compute gradients and, unless constant, hessians of the loss.
 
-    The rows are shared among Python threads and not by the loss itself: scikit-learn
-    may bring an OpenMP of its own, whose idle threads would go on spinning, on the same
-    processors, while ours grow the next tree. And not by joblib: it looks for results
-    every ten milliseconds, which is as long as three million rows take.
+    The rows are shared among the threads of our own kernels, see ``_tasks``, and not by
+    the loss itself.
     """
 
     def compute(rows):
@@ -244,15 +249,8 @@ def compute_gradients(loss, y, raw, sample_weight, gradient, hessian, n_threads)
         else:
             loss.gradient_hessian(hessian_out=hessian[rows], **arguments)
 
-    if n_threads == 1 or raw.size < MIN_PARALLEL:
-        compute(slice(None))
-        return
-    own, *others = gen_even_slices(len(y), n_threads)
-    with ThreadPoolExecutor(n_threads) as pool:
-        results = [pool.submit(compute, rows) for rows in others]
-        compute(own)
-        for result in results:
-            result.result()
+    n_tasks = min(n_threads, max(1, raw.size // TASK_SIZE))
+    run_tasks(compute, list(gen_even_slices(len(y), n_tasks)), n_threads)
 
 
 def as_columns(array):

@@ -38,10 +38,11 @@ from ._splits cimport (
 )
 
 cdef enum:
-    # Below so many rows a stretch is sorted or summed by one thread.
-    MIN_PARALLEL = 32768
-    # Fewer cells than this are searched by one thread.
-    MIN_PARALLEL_CELLS = 8192
+    # Below so many rows a stretch is sorted or summed by one thread: they take some ten
+    # microseconds, to start a loop in threads that wait for it takes one or two.
+    MIN_PARALLEL = 8192
+    # Fewer cells than this are searched by one thread, for the same reason.
+    MIN_PARALLEL_CELLS = 1024
     # Rows of a node from which the variance of a paired difference is estimated.
     TESTED_ROWS = 1024
     # Sums over rows are made of sums over blocks of this size.

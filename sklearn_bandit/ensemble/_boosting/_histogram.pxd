@@ -16,7 +16,14 @@ cdef class HistogramBuilder:
     cdef const int32_t[::1] frequent_cell
     cdef const uint8_t[::1] is_sparse
     cdef const int32_t[::1] group_of    # group of each feature
-    cdef double[::1] scratch            # histograms of all chunks but the first
+    cdef const int64_t[::1] first_slot  # of its unit, in the group
+    cdef const int32_t[::1] n_slots     # of its unit
+    cdef const int64_t[::1] cell_place  # of its cells in `bundle_cells`; -1: no bundle
+    cdef const int32_t[::1] bundle_cells    # its cell in each combination
+    cdef const int64_t[::1] group_cell  # first cell of each group
+    cdef const uint8_t[::1] has_bundles     # whether slots of the group are not cells
+    cdef double[::1] scratch            # chunks but those that are summed in place
+    cdef const int64_t[::1] scratch_start   # of each group
     cdef int32_t[::1] n_chunks          # of each group, in the current node
     cdef int64_t[::1] inserted          # by each task
 
@@ -38,7 +45,7 @@ cdef class HistogramBuilder:
         self, Py_ssize_t feature, const double* part, double* whole
     ) noexcept nogil
 
-    cdef double* _chunk_cells(
+    cdef double* _chunk_slots(
         self, Py_ssize_t g, Py_ssize_t chunk, double* out
     ) noexcept nogil
 
@@ -53,3 +60,9 @@ cdef class HistogramBuilder:
         const uint8_t* is_live,
         double* out,
     ) noexcept nogil
+
+    cdef void _add_chunks(
+        self, Py_ssize_t g, Py_ssize_t part, double* out
+    ) noexcept nogil
+
+    cdef void _sum_cells(self, Py_ssize_t feature, double* cells) noexcept nogil

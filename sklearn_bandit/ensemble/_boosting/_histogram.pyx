@@ -8,13 +8,16 @@ features and do not wait for each other, as they would column by column wherever
 rows share a bin. A large node is cut into chunks of rows, each with a histogram of its
 own. Chunks depend on the node alone, and their sums are added in order: the result is
 the same for any number of threads.
+
+What is inserted are the slots of ``_layout``. Where a group has bundles, the cells of
+its features are summed from the slots afterwards.
 """
 
 import numpy as np
 
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from sklearn_bandit._simd cimport prefetch
 from sklearn_bandit.tree._inline cimport inline_void
@@ -38,13 +41,34 @@ cdef extern from *:
 cdef enum:
     # Most chunks of a node, and so most threads that work on one group.
     MAX_CHUNKS = 8
-    # Insertions of a chunk for each cell: what the cells of a chunk cost (clearing,
+    # Insertions of a chunk for each slot: what the slots of a chunk cost (clearing,
     # adding) is then below a tenth of the whole.
-    INSERTIONS_PER_CELL = 8
+    INSERTIONS_PER_SLOT = 8
+    # Parts of a group whose chunks are added up by one thread each.
+    N_PARTS = 4
     # Insertions that are worth waking other threads for (some microseconds).
     MIN_PARALLEL = 65536
     # How many rows ahead lists are fetched from memory.
     AHEAD = 16
+
+
+cdef inline_void _add(
+    const int width, const int n, const uint16_t* slots, double g, double h, double* out
+) noexcept nogil:
+    """Insert into some slots, a number of them that is known to the compiler.
+
+    Each addition is then an instruction of its own, so that the processor learns which
+    of them tend to hit the slot of the row before, and does not hold up the others: a
+    fifth of the time.
+    """
+    cdef int j
+    cdef double* slot
+
+    for j in range(n):
+        slot = out + width * <Py_ssize_t> slots[j]
+        add_pair(slot, g, 1.0)
+        if width == 3:
+            slot[2] += h
 
 
 cdef inline_void _insert(
@@ -58,33 +82,39 @@ cdef inline_void _insert(
     double* out,
     int64_t* n_inserted,
 ) noexcept nogil:
-    """Insert some rows of a node into the cells of one group."""
+    """Insert some rows of a node into the slots of one group."""
     cdef Py_ssize_t i, j, n
-    cdef const uint16_t* cells
+    cdef const uint16_t* slots
     cdef double g, h = 1.0
-    cdef double* cell
     cdef int64_t inserted = 0
 
     for i in range(start, stop):
         if group.starts == NULL:
             n = group.width
-            cells = group.cells + <Py_ssize_t> rows[i] * n
+            slots = group.slots + <Py_ssize_t> rows[i] * n
             if i + AHEAD < stop:
-                prefetch(group.cells + <Py_ssize_t> rows[i + AHEAD] * n)
+                prefetch(group.slots + <Py_ssize_t> rows[i + AHEAD] * n)
         else:
-            cells = group.cells + group.starts[rows[i]]
+            slots = group.slots + group.starts[rows[i]]
             n = group.starts[rows[i] + 1] - group.starts[rows[i]]
             if i + AHEAD < stop:
-                prefetch(group.cells + group.starts[rows[i + AHEAD]])
+                prefetch(group.slots + group.starts[rows[i + AHEAD]])
         inserted += n
         g = gradients[i]
         if width == 3:
             h = hessians[i]
-        for j in range(n):
-            cell = out + width * <Py_ssize_t> cells[j]
-            add_pair(cell, g, 1.0)
-            if width == 3:
-                cell[2] += h
+        j = 0
+        while j + 8 <= n:
+            _add(width, 8, slots + j, g, h, out)
+            j += 8
+        if n & 4:
+            _add(width, 4, slots + j, g, h, out)
+            j += 4
+        if n & 2:
+            _add(width, 2, slots + j, g, h, out)
+            j += 2
+        if n & 1:
+            _add(width, 1, slots + j, g, h, out)
     n_inserted[0] = inserted
 
 
@@ -112,16 +142,48 @@ cdef class HistogramBuilder:
         self.first_cell = layout.first_cell
         self.frequent_cell = layout.frequent_cell
         self.is_sparse = layout.is_sparse
-        group_of = np.empty(layout.n_features, dtype=np.int32)
-        for g, group in enumerate(layout.groups):
-            group_of[group.features] = g
-        self.group_of = group_of
+        self._place(layout)
         self.n_chunks = np.ones(rows.n_groups, dtype=np.int32)
         self.inserted = np.zeros(rows.n_groups * MAX_CHUNKS, dtype=np.int64)
-        chunked = rows.n_groups < MAX_CHUNKS
-        self.scratch = np.zeros(
-            (MAX_CHUNKS - 1) * self.total_cells * self.width if chunked else 1
+
+    def _place(self, layout):
+        """Where the slots of features and groups are."""
+        group_of = np.empty(layout.n_features, dtype=np.int32)
+        first_slot = np.empty(layout.n_features, dtype=np.int64)
+        n_slots = np.empty(layout.n_features, dtype=np.int32)
+        cell_place = np.full(layout.n_features, -1, dtype=np.int64)
+        bundle_cells = [np.empty(0, dtype=np.int32)]
+        scratch_start = []
+        n_scratch = 0
+        for g, group in enumerate(layout.groups):
+            slot = 0
+            for unit in group.units:
+                group_of[unit.features] = g
+                first_slot[unit.features] = slot
+                n_slots[unit.features] = unit.n_slots
+                if unit.bundle is not None:
+                    places = np.arange(len(unit.features)) * unit.n_slots
+                    cell_place[unit.features] = sum(map(len, bundle_cells)) + places
+                    bundle_cells.append(unit.bundle.cells.ravel())
+                slot += unit.n_slots
+            n_chunks = MAX_CHUNKS if len(layout.groups) < MAX_CHUNKS else 1
+            scratch_start.append(n_scratch)
+            n_scratch += (
+                (n_chunks - (not group.has_bundles)) * group.n_slots * self.width
+            )
+        self.group_of = group_of
+        self.first_slot = first_slot
+        self.n_slots = n_slots
+        self.cell_place = cell_place
+        self.bundle_cells = np.concatenate(bundle_cells)
+        self.group_cell = np.array(
+            [group.first_cell for group in layout.groups], dtype=np.int64
         )
+        self.has_bundles = np.array(
+            [group.has_bundles for group in layout.groups], dtype=np.uint8
+        )
+        self.scratch_start = np.array(scratch_start, dtype=np.int64)
+        self.scratch = np.zeros(n_scratch + 1)
 
     cdef int64_t insert(
         self,
@@ -143,6 +205,7 @@ cdef class HistogramBuilder:
         cdef const GroupRows* group
         cdef int64_t total = 0, expected = 0
         cdef int n_threads
+        cdef bint any_chunks = False
 
         for g in range(self.rows.n_groups):
             group = &self.rows.groups[g]
@@ -150,30 +213,47 @@ cdef class HistogramBuilder:
             self.n_chunks[g] = 1
             if self.rows.n_groups < MAX_CHUNKS:
                 self.n_chunks[g] = <int32_t> min(max(
-                    n * group.width // (INSERTIONS_PER_CELL * group.n_cells), 1
+                    n * group.width // (INSERTIONS_PER_SLOT * group.n_slots), 1
                 ), MAX_CHUNKS)
+            any_chunks |= self.n_chunks[g] > 1
         n_threads = self.n_threads if expected >= MIN_PARALLEL else 1
         for task in prange(n_tasks, schedule="dynamic", num_threads=n_threads):
             self._insert_chunk(
                 task % self.rows.n_groups, task // self.rows.n_groups, rows, gradients,
                 hessians, n, is_live, out,
             )
-        for task in range(n_tasks):
+        if any_chunks:
+            n_tasks = self.rows.n_groups * N_PARTS
+            for task in prange(n_tasks, num_threads=n_threads):
+                self._add_chunks(task // N_PARTS, task % N_PARTS, out)
+        for task in range(self.rows.n_groups * MAX_CHUNKS):
             total += self.inserted[task]
         return total
 
-    cdef double* _chunk_cells(
+    cdef double* _chunk_slots(
         self, Py_ssize_t g, Py_ssize_t chunk, double* out
     ) noexcept nogil:
-        """Where a chunk of a group is summed."""
-        cdef Py_ssize_t first = self.rows.groups[g].first_cell
-
-        if chunk == 0:
-            return out + self.width * first
+        """Where a chunk of a group is summed: the first one in place if it can be."""
+        if not self.has_bundles[g]:
+            if chunk == 0:
+                return out + self.width * self.group_cell[g]
+            chunk -= 1
         return &self.scratch[
-            self.width * ((MAX_CHUNKS - 1) * first
-                          + (chunk - 1) * self.rows.groups[g].n_cells)
+            self.scratch_start[g] + chunk * self.rows.groups[g].n_slots * self.width
         ]
+
+    cdef void _add_chunks(
+        self, Py_ssize_t g, Py_ssize_t part, double* out
+    ) noexcept nogil:
+        """Add up a part of the slots of a group in its first chunk."""
+        cdef Py_ssize_t size = self.rows.groups[g].n_slots * self.width, chunk, i
+        cdef double* total = self._chunk_slots(g, 0, out)
+        cdef const double* slots
+
+        for chunk in range(1, self.n_chunks[g]):
+            slots = self._chunk_slots(g, chunk, out)
+            for i in range(size * part // N_PARTS, size * (part + 1) // N_PARTS):
+                total[i] += slots[i]
 
     cdef void _insert_chunk(
         self,
@@ -186,53 +266,50 @@ cdef class HistogramBuilder:
         const uint8_t* is_live,
         double* out,
     ) noexcept nogil:
-        """Clear the cells of a chunk of a group and insert its rows."""
+        """Clear the slots of a chunk of a group and insert its rows."""
         cdef const GroupRows* group = &self.rows.groups[g]
         cdef Py_ssize_t feature, n_chunks = self.n_chunks[g]
-        cdef double* cells
+        cdef double* slots
         cdef bint any_live = False
         cdef int64_t* inserted = &self.inserted[chunk * self.rows.n_groups + g]
 
         inserted[0] = 0
         if chunk >= n_chunks:
             return
-        cells = self._chunk_cells(g, chunk, out)
+        slots = self._chunk_slots(g, chunk, out)
         for feature in range(self.n_cells.shape[0]):
             if self.group_of[feature] == g and is_live[feature]:
                 any_live = True
-                memset(
-                    cells + self.width * (self.first_cell[feature] - group.first_cell),
-                    0, self.n_cells[feature] * self.width * sizeof(double),
-                )
+                if not self.has_bundles[g]:
+                    memset(
+                        slots + self.width * self.first_slot[feature], 0,
+                        self.n_slots[feature] * self.width * sizeof(double),
+                    )
         if not any_live:
             return
+        if self.has_bundles[g]:
+            memset(slots, 0, group.n_slots * self.width * sizeof(double))
         if self.width == 3:
             _insert(
                 3, group, rows, gradients, hessians, n * chunk // n_chunks,
-                n * (chunk + 1) // n_chunks, cells, inserted,
+                n * (chunk + 1) // n_chunks, slots, inserted,
             )
         else:
             _insert(
                 2, group, rows, gradients, hessians, n * chunk // n_chunks,
-                n * (chunk + 1) // n_chunks, cells, inserted,
+                n * (chunk + 1) // n_chunks, slots, inserted,
             )
 
     cdef void finish(
         self, Py_ssize_t feature, double n, double sum_g, double sum_h, double* out
     ) noexcept nogil:
-        """Add up the chunks of a feature and fill in the cell that was left out."""
-        cdef Py_ssize_t g = self.group_of[feature], chunk, i
-        cdef Py_ssize_t first = self.first_cell[feature]
-        cdef Py_ssize_t within = first - self.rows.groups[g].first_cell
-        cdef Py_ssize_t size = self.n_cells[feature] * self.width
-        cdef double* cells = out + self.width * first
+        """Sum the cells of a bundled feature; fill in the cell that was left out."""
+        cdef Py_ssize_t i
+        cdef double* cells = out + self.width * self.first_cell[feature]
         cdef double* frequent
-        cdef const double* part
 
-        for chunk in range(1, self.n_chunks[g]):
-            part = self._chunk_cells(g, chunk, out) + self.width * within
-            for i in range(size):
-                cells[i] += part[i]
+        if self.has_bundles[self.group_of[feature]]:
+            self._sum_cells(feature, cells)
         if self.is_sparse[feature]:
             frequent = cells + self.width * self.frequent_cell[feature]
             for i in range(self.width):
@@ -246,6 +323,28 @@ cdef class HistogramBuilder:
                 frequent[1] = n
                 if self.width == 3:
                     frequent[2] = sum_h
+
+    cdef void _sum_cells(self, Py_ssize_t feature, double* cells) noexcept nogil:
+        """Sum the cells of a feature from the slots of its unit."""
+        cdef Py_ssize_t size = self.n_cells[feature] * self.width, slot
+        cdef const double* slots = (
+            self._chunk_slots(self.group_of[feature], 0, NULL)
+            + self.width * self.first_slot[feature]
+        )
+        cdef const int32_t* cell
+        cdef double* to
+
+        if self.cell_place[feature] < 0:
+            memcpy(cells, slots, size * sizeof(double))
+            return
+        memset(cells, 0, size * sizeof(double))
+        cell = &self.bundle_cells[self.cell_place[feature]]
+        for slot in range(self.n_slots[feature]):
+            to = cells + self.width * cell[slot]
+            add_pair(to, slots[0], slots[1])
+            if self.width == 3:
+                to[2] += slots[2]
+            slots += self.width
 
     cdef void subtract(
         self, Py_ssize_t feature, const double* part, double* whole

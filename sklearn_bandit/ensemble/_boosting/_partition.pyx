@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memmove
 
 cdef enum:
     # Fewer rows than this are sorted by one thread.
-    MIN_PARALLEL = 32768
+    MIN_PARALLEL = 8192
 
 
 cdef class Partition:

@@ -1,13 +1,12 @@
-"""Rows as lists of cells: see ``_rows.pyx``."""
+"""Rows as lists of slots: see ``_rows.pyx``."""
 
 from libc.stdint cimport int64_t, uint16_t
 
 cdef struct GroupRows:
-    const uint16_t* cells       # lists of all rows, counted from the group's first cell
+    const uint16_t* slots       # lists of all rows, counted from the group's first slot
     const int64_t* starts       # where the list of each row starts; NULL if not sparse
     Py_ssize_t width            # length of a list; if sparse, the mean
-    Py_ssize_t first_cell       # of the group
-    Py_ssize_t n_cells          # of the group
+    Py_ssize_t n_slots          # of the group
 
 
 cdef class Rows:

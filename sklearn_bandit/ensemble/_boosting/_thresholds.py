@@ -1,13 +1,12 @@
 """Bin thresholds, the same as scikit-learn's, found faster.
 
-scikit-learn sorts (with its indices) a double precision copy of every feature. Here the
-values are sorted in their own type, and the positions of the quantiles in a sorted
-array, which depend on nothing but its length, are asked from scikit-learn once.
+scikit-learn sorts (with its indices) a double precision copy of every feature and looks
+for quantiles in it. Here the values are sorted in their own type, and the quantiles are
+taken from where they are in a sorted array, which depends on nothing but its length.
 """
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_bandit._compat import (
     ALMOST_INF,
@@ -16,11 +15,11 @@ from sklearn_bandit._compat import (
     find_binning_thresholds,
 )
 
-# Columns that one task sorts: small enough to share among threads.
-TASK_COLUMNS = 8
+from ._tasks import run_tasks
 
-# Values that are worth a second thread.
-MIN_PARALLEL = 100_000
+# Columns that one task sorts: enough of a row-major matrix to read memory well, and few
+# enough to share among threads.
+TASK_COLUMNS = 4
 
 
 def fit_bin_mapper(
@@ -77,20 +76,16 @@ def fit_bin_mapper(
     if is_categorical is None:
         is_categorical = np.zeros(n_features, dtype=bool)
         known_categories = [None] * n_features
-    positions = {}
-    numerical = np.flatnonzero(~is_categorical)
-    tasks = [
-        numerical[i : i + TASK_COLUMNS] for i in range(0, len(numerical), TASK_COLUMNS)
-    ]
-    n_jobs = n_threads if X.size >= MIN_PARALLEL else 1
-    found = Parallel(n_jobs=n_jobs, backend="threading")(
-        delayed(_find_thresholds)(X, features, max_bins, weights, positions)
-        for features in tasks
-    )
     thresholds = list(known_categories)
-    for features, parts in zip(tasks, found, strict=True):
-        for feature, part in zip(features, parts, strict=True):
+
+    def find(features):
+        found = _find_thresholds(X, features, max_bins, weights)
+        for feature, part in zip(features, found, strict=True):
             thresholds[feature] = part
+
+    numerical = np.flatnonzero(~is_categorical)
+    tasks = range(0, len(numerical), TASK_COLUMNS)
+    run_tasks(find, [numerical[i : i + TASK_COLUMNS] for i in tasks], n_threads)
 
     mapper.is_categorical_ = is_categorical.astype(np.uint8)
     mapper.missing_values_bin_idx_ = max_bins
@@ -102,7 +97,7 @@ def fit_bin_mapper(
     return mapper
 
 
-def _find_thresholds(X, features, max_bins, weights, positions):
+def _find_thresholds(X, features, max_bins, weights):
     """Find the thresholds of some features."""
     columns = np.ascontiguousarray(X[:, features[0] : features[-1] + 1].T)
     columns = columns[features - features[0]]
@@ -115,10 +110,10 @@ def _find_thresholds(X, features, max_bins, weights, positions):
         ]
     # Radix sort for integers of one or two bytes.
     columns.sort(axis=1, kind="stable" if columns.dtype.itemsize <= 2 else None)
-    return [_cut(column, max_bins, positions) for column in columns]
+    return [_cut(column, max_bins) for column in columns]
 
 
-def _cut(column, max_bins, positions):
+def _cut(column, max_bins):
     """Thresholds of a sorted column whose last values may be NaN."""
     if column.dtype.kind == "f":
         column = column[: np.searchsorted(column, np.nan)]
@@ -130,14 +125,7 @@ def _cut(column, max_bins, positions):
         distinct = column[is_new].astype(np.float64)
         thresholds = (distinct[:-1] + distinct[1:]) / 2.0
     else:
-        n = len(column)
-        if n not in positions:
-            # Quantiles of 0, 1, 2, ... are the positions of quantiles.
-            positions[n] = find_binning_thresholds(
-                np.arange(n, dtype=np.float64), max_bins
-            )
-        below = np.floor(positions[n]).astype(np.intp)
-        above = np.ceil(positions[n]).astype(np.intp)
+        below, above = _quantile_positions(len(column), max_bins)
         low = column[below].astype(np.float64)
         high = column[above].astype(np.float64)
         # numpy's interpolation at one half, to the last digit.
@@ -145,3 +133,17 @@ def _cut(column, max_bins, positions):
         if BINS_BY_WEIGHT:  # older versions keep equal thresholds, as empty bins
             thresholds = np.unique(thresholds)
     return np.clip(thresholds, None, ALMOST_INF, out=thresholds)
+
+
+def _quantile_positions(n, max_bins):
+    """Between which two of `n` sorted values each quantile is the midpoint.
+
+    These are numpy's methods "averaged_inverted_cdf" and, for older versions of
+    scikit-learn, "midpoint", to the last digit.
+    """
+    quantiles = np.linspace(0, 100, num=max_bins + 1)[1:-1] / 100
+    position = n * quantiles - 1 if BINS_BY_WEIGHT else (n - 1) * quantiles
+    above = np.ceil(position).astype(np.intp)
+    if BINS_BY_WEIGHT:  # one value unless a quantile is just between two
+        return above, above + (above == position)
+    return np.floor(position).astype(np.intp), above
