@@ -120,3 +120,20 @@ cdef extern from *:
     int32_t squared_distance_8 "skb_squared_distance_8"(
         const int32_t* x, const int32_t* y
     ) noexcept nogil
+
+
+# The same without AVX-512, for kernels that load more than they compute: arrays of numpy
+# begin 16 bytes into a cache line, so that each load of 64 bytes touches two of them.
+cdef extern from *:
+    """
+    #ifndef SKB_SIMD_256
+    #if defined(__x86_64__) && defined(__GLIBC__) && \\
+        ((defined(__clang__) && __clang_major__ >= 17) || \\
+         (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 12))
+    #define SKB_SIMD_256 __attribute__((target_clones("arch=x86-64-v3", "default")))
+    #else
+    #define SKB_SIMD_256
+    #endif
+    #endif
+    """
+    ctypedef void simd_256_void "SKB_SIMD_256 void"
