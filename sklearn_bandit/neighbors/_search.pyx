@@ -748,6 +748,21 @@ cdef class Searcher:
         return given_up
 
 
+def to_single(const double[:, ::1] products):
+    """Return inner products in single precision, infinite where they are beyond it.
+
+    Without numpy's warning, and in half the time: the order is right all the same.
+    """
+    cdef Py_ssize_t i, j
+    narrow = np.empty((products.shape[0], products.shape[1]), dtype=np.float32)
+    cdef float[:, ::1] out = narrow
+
+    for i in range(products.shape[0]):
+        for j in range(products.shape[1]):
+            out[i, j] = <float> products[i, j]
+    return narrow
+
+
 cdef const void* _address(array, bint is_double) except? NULL:
     """Where a C-ordered array of the right type begins."""
     cdef const float[:, ::1] singles
