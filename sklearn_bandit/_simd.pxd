@@ -268,3 +268,20 @@ cdef extern from *:
     uint64_t top_bits_16 "skb_top_bits_16"(     # the highest bit of each of 16 bytes
         const uint8_t* x
     ) noexcept nogil
+
+
+# `simd_void` without AVX-512, for kernels that load more than they compute: arrays of numpy
+# begin 16 bytes into a cache line, so that each load of 64 bytes touches two of them.
+cdef extern from *:
+    """
+    #ifndef SKB_SIMD_256
+    #if defined(__x86_64__) && defined(__GLIBC__) && \\
+        ((defined(__clang__) && __clang_major__ >= 17) || \\
+         (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 12))
+    #define SKB_SIMD_256 __attribute__((target_clones("arch=x86-64-v3", "default")))
+    #else
+    #define SKB_SIMD_256
+    #endif
+    #endif
+    """
+    ctypedef void simd_256_void "SKB_SIMD_256 void"

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from .._threads import effective_n_threads
-from ._columns import gram, inner_products
+from ._columns import inner_products
 
 
 class Products:
@@ -117,7 +117,9 @@ class Dictionary(Products):
 
     def prepare(self, columns):
         """Compute the inner products of all pairs of some columns, in one pass."""
-        table = gram(self.atoms, self.signals, np.array(columns), self.n_threads)
+        table = inner_products(
+            self.atoms, self.signals, np.array(columns), None, self.n_threads
+        )
         for position, i in enumerate(columns):
             self._keep(i, columns[position:], table[position, position:])
 
@@ -147,7 +149,9 @@ class Dictionary(Products):
         return float(np.mean(column, dtype=np.float64))
 
     def _multiply(self, i, others):
-        return inner_products(self.atoms, self.signals, i, others, self.n_threads)
+        return inner_products(
+            self.atoms, self.signals, np.array([i]), others, self.n_threads
+        )[0]
 
     def _signal(self, column):
         return self.signals[column - self.n_atoms]

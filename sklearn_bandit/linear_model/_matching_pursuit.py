@@ -4,6 +4,7 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
@@ -165,15 +166,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self : BanditMatchingPursuit
             The fitted estimator.
         """
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            dtype=[np.float64, np.float32],
-            order="F",
-            multi_output=True,
-            y_numeric=True,
-        )
+        X, y = self._check_input(X, y)
         signals = np.asarray(y, dtype=X.dtype, order="F")
         signals = signals[:, None] if y.ndim == 1 else signals
         if self.coef == "sampled" and self.delta == 0:
@@ -218,6 +211,32 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return X @ self.coef_.T + self.intercept_
+
+    def _check_input(self, X, y):
+        """Validate the input; what is plainly right already takes a microsecond."""
+        if (
+            get_config()["assume_finite"]
+            and type(X) is np.ndarray
+            and type(y) is np.ndarray
+            and X.dtype in (np.float64, np.float32)
+            and X.dtype == y.dtype
+            and X.ndim == 2
+            and y.shape == X.shape[:1]
+            and X.size > 0
+            and X.flags.f_contiguous
+            and not hasattr(self, "feature_names_in_")
+        ):
+            self.n_features_in_ = X.shape[1]
+            return X, y
+        return validate_data(
+            self,
+            X,
+            y,
+            dtype=[np.float64, np.float32],
+            order="F",
+            multi_output=True,
+            y_numeric=True,
+        )
 
     def _check_steps(self, n_samples, n_atoms):
         """Return how many steps there may be."""

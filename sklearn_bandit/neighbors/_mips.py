@@ -11,6 +11,7 @@ from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, valid
 from .._threads import effective_n_threads
 from ._index import AtomIndex
 from ._routes import Request, search
+from ._search import to_single
 
 # Sparse queries are made dense so many entries at a time.
 MAX_DENSE = 1 << 24
@@ -277,18 +278,18 @@ class BanditMIPS(BaseEstimator):
             n_threads=1 if n_queries == 1 else effective_n_threads(self.n_jobs),
             may_give_up=self._may_give_up,
         )
-        if sparse.issparse(queries):
-            products, indices, counts = self._search_sparse(queries, request)
-        else:
+        if type(queries) is np.ndarray:
             products, indices, counts = search(index, queries, request)
+        else:
+            products, indices, counts = self._search_sparse(queries, request)
         if exclude_self:
             products, indices = _drop_self(products, indices)
         self.n_multiplications_ = counts
         if not return_distance:
             return indices
-        # Beyond the range of float32 the inner product is infinite, the order is right.
-        with np.errstate(over="ignore"):
-            return products.astype(index.dtype, copy=False), indices
+        if index.dtype == np.float32:
+            products = to_single(products)
+        return products, indices
 
     def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
         """Return the neighbours as a sparse matrix.
@@ -329,7 +330,9 @@ class BanditMIPS(BaseEstimator):
 
     def _check_neighbors(self, n_neighbors, exclude_self):
         k = self.n_neighbors if n_neighbors is None else n_neighbors
-        if not isinstance(k, Integral) or isinstance(k, bool):
+        if type(k) is not int and (
+            not isinstance(k, Integral) or isinstance(k, bool)
+        ):
             raise TypeError(f"n_neighbors must be an integer, got {type(k)} instead.")
         if k < 1:
             raise ValueError(f"n_neighbors must be at least 1, got {k} instead.")

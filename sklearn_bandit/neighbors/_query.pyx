@@ -202,7 +202,7 @@ cdef int search_query_support(
     Py_ssize_t* count,
 ) noexcept nogil:
     """Exact search for a sparse query, from its non-zero entries."""
-    cdef Survivors* alive = new_survivors(task.n_slots, 0)
+    cdef Survivors* alive = new_survivors(task.n_slots, 0, 0)
     cdef floating* values = <floating*> malloc((n_support + 1) * sizeof(floating))
     cdef Py_ssize_t* support = <Py_ssize_t*> malloc(
         (n_support + 1) * sizeof(Py_ssize_t)
@@ -349,7 +349,7 @@ cdef int search_query_buckets(
     cdef Py_ssize_t i, j, n_new, first = 0, n_best = 0
     cdef Py_ssize_t n = task.n_slots, d = task.rows.n_features
     cdef Survivors* alive = new_survivors(
-        bucket_size + task.k, head.n_coordinates
+        bucket_size + task.k, head.n_coordinates, 0
     )
 
     if alive == NULL:

@@ -90,12 +90,23 @@ def search(index, queries, request):
         Multiplications of coordinates.
     """
     few = index.n_features // SPARSE_SHARE
+    low, high = SAFE_RANGE[index.dtype]
+    if len(queries) == 1 and _is_for_head(index, request):
+        answer = Answer(1, request.k)
+        stats = np.empty((1, 4))
+        outcome = index.searcher.search_one(
+            queries, low, high, few, *_plan(index, request, 1), stats, *answer.arrays
+        )
+        if outcome == "given up":
+            _by_blas(index, queries, stats, request, answer)
+        if outcome != "special":
+            return answer.products, index.positions(answer.slots), answer.counts
     describe = partial(
         index.searcher.describe,
         n_threads=request.n_threads,
+        low=low,
+        high=high,
         few=few,
-        low=SAFE_RANGE[index.dtype][0],
-        high=SAFE_RANGE[index.dtype][1],
     )
     stats, coefs, n_bad, n_extreme, n_sparse = describe(queries)
     if n_bad:
@@ -185,18 +196,41 @@ def _dense(index, queries, stats, coefs, request, answer):
         answer.put(chosen, found)
 
 
+def _is_for_head(index, request):
+    """Whether a single query is searched for in the head, unless it is sparse."""
+    return (
+        index.with_norms
+        and index.is_safe
+        and request.may_give_up
+        and request.buckets is None
+        and (
+            request.delta == 0
+            or (request.sampling == "uniform" and request.radius == "paired")
+        )
+    )
+
+
 def _by_head(index, queries, stats, coefs, request, answer):
     """Search by the components' bounds and in the head; return what was given up."""
+    return index.searcher.search(
+        queries,
+        stats,
+        coefs,
+        *_plan(index, request, len(queries)),
+        request.n_threads,
+        *answer.arrays,
+    )
+
+
+def _plan(index, request, n_queries):
+    """What to do in the head: see `Searcher.search`, from `samples` on."""
     tail = None
     if request.delta > 0 and index.n_features >= TAIL_FEATURES:
         tail = index.block_starts(TAIL_BLOCK)
     give_up_share = inf
     if request.may_give_up:
-        give_up_share = GIVE_UP_SHARE if len(queries) == 1 else GIVE_UP_SHARE_BATCH
-    return index.searcher.search(
-        queries,
-        stats,
-        coefs,
+        give_up_share = GIVE_UP_SHARE if n_queries == 1 else GIVE_UP_SHARE_BATCH
+    return (
         request.delta > 0,
         request.k,
         _share(index, request, index.n_atoms),
@@ -204,8 +238,6 @@ def _by_head(index, queries, stats, coefs, request, answer):
         give_up_share,
         tail,
         TAIL_BLOCK,
-        request.n_threads,
-        *answer.arrays,
     )
 
 

@@ -286,54 +286,154 @@ cdef class Searcher:
         cdef const void* entries = _address(queries, self.is_double)
         cdef const double* first_coef = NULL
         cdef HeadQuery base
-        cdef Survivors* alive = NULL
         cdef Units units
-        cdef const Units* blocks = NULL
+        cdef const Units* blocks = self._tail(
+            &units, tail, tail_length, k, share, epsilon
+        )
 
-        if tail is not None:
-            blocks = &units
-            units.sampling = BLOCKS
-            units.radius = PAIRED
-            units.n_units = tail.shape[0] // 2
-            # No less than twice what the head has told already.
-            units.n_first = max(
-                self.head.offsets[1], 2 * self.head.n_coordinates // tail_length
-            )
-            units.length = tail_length
-            units.starts = &tail[0]
-            units.weights = NULL
-            units.largest = NULL
-            units.norms = NULL
-            units.n_total = tail.shape[0]
-            units.share = share
-            units.epsilon = epsilon / tail.shape[0]
-            # Few atoms are left: half of the blocks decide, or all are computed.
-            units.give_up_share = INFINITY
-            units.k = k
-        self.task.k = k
-        self._start(&base, k, share, epsilon, samples)
-        base.give_up_share = give_up_share
+        self._start(&base, k, share, epsilon, samples, give_up_share)
         if self.head.n_components > 0:
             first_coef = &coefs[0, 0]
-        if n_queries == 1:
-            alive = self._take_spare()
         with nogil:
             if self.is_double:
                 _search_all(
                     &self.task, &self.head, &base, <const double*> entries, n_queries,
-                    &stats[0, 0], first_coef, blocks, alive, n_threads,
-                    &slots_out[0, 0], &products_out[0, 0], &counts_out[0], &given_up[0],
+                    &stats[0, 0], first_coef, blocks, n_threads, &slots_out[0, 0],
+                    &products_out[0, 0], &counts_out[0], &given_up[0],
                 )
             else:
                 _search_all(
                     &self.task, &self.head, &base, <const float*> entries, n_queries,
-                    &stats[0, 0], first_coef, blocks, alive, n_threads,
-                    &slots_out[0, 0], &products_out[0, 0], &counts_out[0], &given_up[0],
+                    &stats[0, 0], first_coef, blocks, n_threads, &slots_out[0, 0],
+                    &products_out[0, 0], &counts_out[0], &given_up[0],
                 )
-        self._give_back(alive)
         for i in range(n_queries):
             n_given_up += given_up[i]
         return open_queries, n_given_up
+
+    def search_one(
+        self,
+        query,
+        double low,
+        double high,
+        double few,
+        bint samples,
+        Py_ssize_t k,
+        double share,
+        double epsilon,
+        double give_up_share,
+        const Py_ssize_t[::1] tail,
+        Py_ssize_t tail_length,
+        stats,
+        indices,
+        products,
+        counts,
+    ):
+        """Describe a single query and search for it, without a way back in between.
+
+        A pass over a long query leaves the caches to it: what the interpreter does
+        after one takes several times as long.
+
+        Parameters
+        ----------
+        query : ndarray of shape (1, n_features)
+            The query.
+        low, high, few
+            As for `describe`.
+        samples, k, share, epsilon, give_up_share, tail, tail_length
+            As for `search`.
+        stats : ndarray of shape (1, 4)
+            Written: the description, see `describe_atoms`.
+        indices, products, counts : ndarray
+            Written, as by `search`.
+
+        Returns
+        -------
+        {"found", "given up", "special"}
+            Special queries (NaN, infinity, out of range, sparse) are not searched for.
+        """
+        cdef double[:, ::1] stats_out = stats
+        cdef Py_ssize_t[:, ::1] slots_out = indices
+        cdef double[:, ::1] products_out = products
+        cdef Py_ssize_t[::1] counts_out = counts
+        cdef const void* entries = _address(query, self.is_double)
+        cdef HeadQuery base
+        cdef Units units
+        cdef const Units* blocks = self._tail(
+            &units, tail, tail_length, k, share, epsilon
+        )
+        cdef Survivors* alive = self._take_spare()
+        cdef bint given_up = True, is_special
+
+        if alive == NULL:
+            raise MemoryError("No memory to search.")
+        self._start(&base, k, share, epsilon, samples, give_up_share)
+        with nogil:
+            if self.is_double:
+                describe_query(
+                    <const double*> entries, self.head.n_features,
+                    <const double*> self.head.components, self.head.n_components, few,
+                    &stats_out[0, 0], alive.coefs,
+                )
+            else:
+                describe_query(
+                    <const float*> entries, self.head.n_features,
+                    <const float*> self.head.components, self.head.n_components, few,
+                    &stats_out[0, 0], alive.coefs,
+                )
+            is_special = (
+                stats_out[0, 0] != 0.0
+                or stats_out[0, 1] <= few
+                or not low <= stats_out[0, 2] <= high
+            )
+            if not is_special and self.is_double:
+                given_up = search_query(
+                    &self.task, &self.head, &base, <const double*> entries,
+                    &stats_out[0, 0], alive.coefs, blocks, alive, &slots_out[0, 0],
+                    &products_out[0, 0], &counts_out[0],
+                )
+            elif not is_special:
+                given_up = search_query(
+                    &self.task, &self.head, &base, <const float*> entries,
+                    &stats_out[0, 0], alive.coefs, blocks, alive, &slots_out[0, 0],
+                    &products_out[0, 0], &counts_out[0],
+                )
+        self._give_back(alive)
+        if is_special:
+            return "special"
+        return "given up" if given_up else "found"
+
+    cdef const Units* _tail(
+        self,
+        Units* units,
+        const Py_ssize_t[::1] tail,
+        Py_ssize_t tail_length,
+        Py_ssize_t k,
+        double share,
+        double epsilon,
+    ) noexcept:
+        """What a search goes on with behind the head; NULL for nothing."""
+        if tail is None:
+            return NULL
+        units.sampling = BLOCKS
+        units.radius = PAIRED
+        units.n_units = tail.shape[0] // 2
+        # No less than twice what the head has told already.
+        units.n_first = max(
+            self.head.offsets[1], 2 * self.head.n_coordinates // tail_length
+        )
+        units.length = tail_length
+        units.starts = &tail[0]
+        units.weights = NULL
+        units.largest = NULL
+        units.norms = NULL
+        units.n_total = tail.shape[0]
+        units.share = share
+        units.epsilon = epsilon / tail.shape[0]
+        # Few atoms are left: half of the blocks decide, or all are computed.
+        units.give_up_share = INFINITY
+        units.k = k
+        return units
 
     cdef Survivors* _take_spare(self) noexcept:
         """Memory for one query, and what the last one left in it.
@@ -344,7 +444,9 @@ cdef class Searcher:
 
         self.spare = NULL
         if alive == NULL:
-            alive = new_survivors(self.task.n_slots, self.head.n_coordinates)
+            alive = new_survivors(
+                self.task.n_slots, self.head.n_coordinates, self.head.n_components
+            )
         return alive
 
     cdef void _give_back(self, Survivors* alive) noexcept:
@@ -354,14 +456,21 @@ cdef class Searcher:
             self.spare = alive
 
     cdef void _start(
-        self, HeadQuery* base, Py_ssize_t k, double share, double epsilon, bint samples
+        self,
+        HeadQuery* base,
+        Py_ssize_t k,
+        double share,
+        double epsilon,
+        bint samples,
+        double give_up_share,
     ) noexcept:
         """What all queries have in common; they differ by what they point at."""
+        self.task.k = k
         base.k = k
         base.n_atoms = self.task.n_slots
         base.share = share
         base.epsilon = epsilon * self.head.scale / self.head.n_features
-        base.give_up_share = INFINITY
+        base.give_up_share = give_up_share
         base.samples = samples and self.head.n_tiles > 0
         base.coefs = NULL
 
@@ -402,10 +511,8 @@ cdef class Searcher:
         cdef HeadQuery base
         cdef int n_failed
 
-        self.task.k = k
-        self._start(&base, k, share, epsilon, samples)
         # Survivors of a bucket that sampling on would cost more than are computed.
-        base.give_up_share = 1.0
+        self._start(&base, k, share, epsilon, samples, 1.0)
         with nogil:
             if self.is_double:
                 n_failed = _search_all_buckets(
@@ -641,6 +748,21 @@ cdef class Searcher:
         return given_up
 
 
+def to_single(const double[:, ::1] products):
+    """Return inner products in single precision, infinite where they are beyond it.
+
+    Without numpy's warning, and in half the time: the order is right all the same.
+    """
+    cdef Py_ssize_t i, j
+    narrow = np.empty((products.shape[0], products.shape[1]), dtype=np.float32)
+    cdef float[:, ::1] out = narrow
+
+    for i in range(products.shape[0]):
+        for j in range(products.shape[1]):
+            out[i, j] = <float> products[i, j]
+    return narrow
+
+
 cdef const void* _address(array, bint is_double) except? NULL:
     """Where a C-ordered array of the right type begins."""
     cdef const float[:, ::1] singles
@@ -686,28 +808,21 @@ cdef void _search_all(
     const double* stats,
     const double* coefs,
     const Units* tail,
-    Survivors* spare,
     int n_threads,
     Py_ssize_t* slots,
     double* products,
     Py_ssize_t* counts,
     unsigned char* given_up,
 ) noexcept nogil:
-    """Search for every query; a single one in the memory that is given."""
+    """Search for every query."""
     cdef Py_ssize_t i, pilot, d = head.n_features, r = head.n_components
     cdef Py_ssize_t n_pilots = 0, n_hopeless = 0, stride = 1
     cdef Survivors* alive = NULL
 
-    if n_queries == 1:
-        given_up[0] = search_query(
-            task, head, base, queries, stats, coefs, tail, spare, slots, products,
-            counts,
-        )
-        return
     if n_queries >= MIN_PILOTED and base.give_up_share < INFINITY:
         n_pilots = N_PILOTS
         stride = n_queries // N_PILOTS
-        alive = new_survivors(task.n_slots, head.n_coordinates)
+        alive = new_survivors(task.n_slots, head.n_coordinates, 0)
         for pilot in range(n_pilots):
             i = pilot * stride
             given_up[i] = search_query(
@@ -723,7 +838,7 @@ cdef void _search_all(
                     counts[i] = r * d
             return
     with parallel(num_threads=n_threads):
-        alive = new_survivors(task.n_slots, head.n_coordinates)
+        alive = new_survivors(task.n_slots, head.n_coordinates, 0)
         for i in prange(n_queries, schedule="dynamic"):
             if not _is_pilot(i, n_pilots, stride):
                 given_up[i] = search_query(
@@ -785,7 +900,7 @@ cdef int _pick_all(
     cdef int n_failed = 0
 
     with parallel(num_threads=n_threads):
-        alive = new_survivors(task.n_slots, 0)
+        alive = new_survivors(task.n_slots, 0, 0)
         for i in prange(n_queries):
             n_failed += pick_for_query(
                 task, queries + i * d, stats[i * N_STATS + 3], scores + i * n_capacity,

@@ -29,11 +29,12 @@ cdef struct Survivors:
     float* square               # and of their squares
     float* residual             # what the components leave of the query, in the head
     Py_ssize_t n_filled         # tiles for which it is known
+    double* coefs               # of the query on the components, where not elsewhere
     Quantiles quantiles         # kept for the next query: each takes microseconds
 
 
 cdef Survivors* new_survivors(
-    Py_ssize_t n_atoms, Py_ssize_t n_coordinates
+    Py_ssize_t n_atoms, Py_ssize_t n_coordinates, Py_ssize_t n_components
 ) noexcept nogil
 cdef void free_survivors(Survivors* alive) noexcept nogil
 

@@ -8,11 +8,13 @@ from sklearn_bandit.bandit._radii cimport start_quantiles
 
 
 cdef Survivors* new_survivors(
-    Py_ssize_t n_atoms, Py_ssize_t n_coordinates
+    Py_ssize_t n_atoms, Py_ssize_t n_coordinates, Py_ssize_t n_components
 ) noexcept nogil:
     """Room for a search over `n_atoms`; NULL if there is no memory."""
     cdef Survivors* alive = <Survivors*> malloc(sizeof(Survivors))
-    cdef double* doubles = <double*> malloc(5 * n_atoms * sizeof(double))
+    cdef double* doubles = <double*> malloc(
+        (5 * n_atoms + n_components) * sizeof(double)
+    )
     cdef Py_ssize_t* integers = <Py_ssize_t*> malloc(2 * n_atoms * sizeof(Py_ssize_t))
     cdef float* floats = <float*> malloc((2 * n_atoms + n_coordinates) * sizeof(float))
 
@@ -30,6 +32,7 @@ cdef Survivors* new_survivors(
     alive.scratch = doubles + 2 * n_atoms
     alive.base = doubles + 3 * n_atoms
     alive.variance = doubles + 4 * n_atoms
+    alive.coefs = doubles + 5 * n_atoms
     alive.slots = integers
     alive.kept = integers + n_atoms
     alive.total = floats
