@@ -56,7 +56,7 @@ def run(p, k, group, power=0, n_threads=2):
     names = "weights", "nearest", "second", "labels", "base", "slopes", "origins"
     arrays = (p[name] for name in names)
     order = np.argsort(p["labels"], kind="stable")
-    accumulate(p["tiles"], *arrays, power, k, order, sums, n_threads)
+    accumulate(p["tiles"], *arrays, power, k, order, N, sums, n_threads)
     return sums
 
 
