@@ -29,8 +29,8 @@ from ..bandit import split_delta, student_quantile
 # Arms computed exactly to choose the base arm.
 N_SCOUTS = 8
 
-# As many survivors are computed exactly without further sampling. MNIST, n = 10,000: with
-# 32, 64 and 128 of them 1.13, 1.07 and 1.10 seconds and 0.34, 0.34 and 0.36 of the pairs.
+# As many survivors are computed exactly without further sampling. MNIST, n = 10,000:
+# with 32, 64 and 128 1.13, 1.07 and 1.10 seconds, and 0.34, 0.34 and 0.36 of the pairs.
 N_FEW = 64
 
 # Rounding of float32 distances, relative to the mean distance.

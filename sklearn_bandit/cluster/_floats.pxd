@@ -1,8 +1,8 @@
 """A few floats as one value, which the compiler keeps in a register.
 
 Sums, differences and products go as for one float, and mix with one. There are eight
-where the compiler has vectors, which is AVX2's width and what AVX-512 takes two of; else
-there is one. Local arrays of as many floats would stay in memory.
+where the compiler has vectors, the width of AVX2 and half of AVX-512; else there is
+one. Local arrays of as many floats would stay in memory.
 """
 
 cdef extern from *:

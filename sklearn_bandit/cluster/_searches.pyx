@@ -1,4 +1,4 @@
-"""The passes of BUILD and SWAP: sampled moments of all arms, exact sums of a few.
+"""The sampled passes of BUILD and SWAP: moments of all arms, and their bounds.
 
 An arm is a candidate x (BUILD) or a swap of x for the medoid l (SWAP); its reward on
 the reference j is j's distance to the nearest medoid afterwards,
@@ -25,11 +25,9 @@ References
 
 import numpy as np
 
-from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, sqrt
 
-from sklearn_bandit._openmp cimport thread_num
 from sklearn_bandit._simd cimport simd_void
 from sklearn_bandit.bandit._radii cimport effective_size, finite_population
 
@@ -53,14 +51,6 @@ cdef enum:
     RUN = 32
     # Planes of a group with moments and proxy.
     WITH_PROXY = 6
-    # Sums of one thread stay within this many bytes, a quarter of a 512 KB L2: with
-    # many clusters there are fewer arms at a time.
-    SCRATCH_BYTES = 131072
-    # Exact sums: arms at a time, references turned to reference-major order at a time,
-    # references whose sums are one task.
-    STRIP = 512
-    TURN = 64
-    SEGMENT = 4096
     # Clusters with fewer sampled references than this have no regression of their own.
     MIN_REFERENCES = 16
 
@@ -213,8 +203,8 @@ cdef simd_void _build_sums(
     double* s,
 ) noexcept nogil:
     cdef floats d, a_1
-    cdef Py_ssize_t strip, p
-    for strip in range(n_strips):
+    cdef Py_ssize_t _strip, p
+    for _strip in range(n_strips):
         a_1 = no_floats()
         for p in range(n):
             d = load_floats(tile + run[p].place * TILE)
@@ -233,8 +223,8 @@ cdef simd_void _build_moments(
     double* s,
 ) noexcept nogil:
     cdef floats d, a, f, a_1, a_2, a_4, f_1, f_2, product
-    cdef Py_ssize_t strip, p
-    for strip in range(n_strips):
+    cdef Py_ssize_t _strip, p
+    for _strip in range(n_strips):
         a_1 = no_floats()
         a_2 = a_1
         a_4 = a_1
@@ -272,8 +262,8 @@ cdef simd_void _swap_sums(
     double* v,
 ) noexcept nogil:
     cdef floats x, a_1, b_1
-    cdef Py_ssize_t strip, p
-    for strip in range(n_strips):
+    cdef Py_ssize_t _strip, p
+    for _strip in range(n_strips):
         a_1 = no_floats()
         b_1 = a_1
         for p in range(n):
@@ -298,8 +288,8 @@ cdef simd_void _swap_moments(
     double* v,
 ) noexcept nogil:
     cdef floats d, x, a, b, f, a_1, a_2, a_4, b_1, b_2, b_4, f_1, f_2, product
-    cdef Py_ssize_t strip, p
-    for strip in range(n_strips):
+    cdef Py_ssize_t _strip, p
+    for _strip in range(n_strips):
         a_1 = no_floats()
         a_2 = a_1
         a_4 = a_1
@@ -500,205 +490,3 @@ cdef void _bounds_tile(
                     radius = 0.0
             means[x] = min(means[x], value)
             lower[x] = min(lower[x], value - radius)
-
-
-def exact_build(
-    const floating[:, :] columns,
-    const double[::1] weights,
-    const floating[::1] nearest,
-    double[:] losses,
-    int n_threads,
-):
-    """Loss after adding each arm: the sum of weight times ``min(d, d1)``.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (n_samples, n_arms)
-        Distances of each arm to all samples, in any layout.
-    weights, nearest : ndarray of shape (n_samples,)
-        Weight and distance to the nearest medoid of each sample.
-    losses : ndarray of shape (n_arms,)
-        Written.
-    n_threads : int
-        OpenMP threads.
-    """
-    cdef int[::1] labels = np.empty(0, dtype=np.intc)
-    sums = _exact_sums(columns, weights, nearest, nearest, labels, 0, n_threads)
-    np.asarray(losses)[:] = sums[0]
-
-
-def exact_swap(
-    const floating[:, :] columns,
-    const double[::1] weights,
-    const floating[::1] nearest,
-    const floating[::1] second,
-    const int[::1] labels,
-    double[:, :] changes,
-    int n_threads,
-):
-    """Change of the loss by each swap of each arm.
-
-    Parameters
-    ----------
-    columns, weights, nearest, n_threads
-        As in `exact_build`.
-    second, labels : ndarray of shape (n_samples,)
-        Distance to the second nearest medoid, which must be finite, and the nearest
-        medoid.
-    changes : ndarray of shape (n_arms, n_clusters)
-        Written: the loss after replacing the medoid less the loss before.
-    """
-    cdef Py_ssize_t j
-    cdef double[::1] removals = np.zeros(changes.shape[1])
-
-    for j in range(weights.shape[0]):
-        removals[labels[j]] += weights[j] * (<double> second[j] - nearest[j])
-    sums = _exact_sums(
-        columns, weights, nearest, second, labels, changes.shape[1], n_threads
-    )
-    np.asarray(changes)[:] = (sums[0] + sums[1:]).T + np.asarray(removals)
-
-
-def _exact_sums(
-    const floating[:, :] columns,
-    const double[::1] weights,
-    const floating[::1] nearest,
-    const floating[::1] second,
-    const int[::1] labels,
-    int n_clusters,
-    int n_threads,
-):
-    """Sums over all samples, of shape (1 + n_clusters, n_arms).
-
-    BUILD: the losses. SWAP: what adding an arm changes, and what more (or less) it
-    changes if a medoid is removed.
-    """
-    cdef Py_ssize_t n = columns.shape[0], n_arms = columns.shape[1], t
-    cdef int n_planes = 1 + n_clusters
-    cdef Py_ssize_t strip = STRIP
-    while strip > 16 and strip * n_planes * 8 > SCRATCH_BYTES:
-        strip //= 2
-    cdef Py_ssize_t n_strips = (n_arms + strip - 1) // strip
-    # Sums over segments are added up in the order of the segments, whichever thread
-    # computed them.
-    cdef Py_ssize_t n_segments = (n + SEGMENT - 1) // SEGMENT
-    cdef double[:, :, :, ::1] sums = np.zeros((n_segments, n_strips, n_planes, strip))
-    dtype = np.float32 if floating is float else np.float64
-    cdef floating[:, :, ::1] turned = np.empty((n_threads, TURN, strip), dtype=dtype)
-
-    for t in prange(
-        n_strips * n_segments, nogil=True, schedule="dynamic", num_threads=n_threads
-    ):
-        _exact_strip(
-            columns, weights, nearest, second, labels, n_clusters,
-            t % n_segments * SEGMENT, min(t % n_segments * SEGMENT + SEGMENT, n),
-            t // n_segments * strip, min(strip, n_arms - t // n_segments * strip),
-            strip, &turned[thread_num(), 0, 0],
-            &sums[t % n_segments, t // n_segments, 0, 0],
-        )
-    total = np.asarray(sums).sum(axis=0) if n_segments > 1 else np.asarray(sums)[0]
-    return total.transpose(1, 0, 2).reshape(n_planes, -1)[:, :n_arms]
-
-
-cdef void _exact_strip(
-    const floating[:, :] columns,
-    const double[::1] weights,
-    const floating[::1] nearest,
-    const floating[::1] second,
-    const int[::1] labels,
-    int n_clusters,
-    Py_ssize_t start,
-    Py_ssize_t stop,
-    Py_ssize_t first,
-    int width,
-    Py_ssize_t strip,
-    floating* turned,
-    double* sums,
-) noexcept nogil:
-    cdef Py_ssize_t j, i, block, last
-    cdef bint contiguous = columns.strides[1] == sizeof(floating)
-    cdef const floating* row
-
-    block = start
-    while block < stop:
-        last = min(block + TURN, stop)
-        if not contiguous:
-            for i in range(width):
-                for j in range(block, last):
-                    turned[(j - block) * strip + i] = columns[j, first + i]
-        for j in range(block, last):
-            row = &columns[j, first] if contiguous else turned + (j - block) * strip
-            if n_clusters == 0:
-                _exact_build_row(row, width, weights[j], nearest[j], sums)
-            else:
-                _exact_swap_row(
-                    row, width, weights[j], nearest[j], second[j],
-                    sums, sums + (1 + labels[j]) * strip,
-                )
-        block = last
-
-
-cdef simd_void _exact_build_row(
-    const floating* d, int n, double weight, floating d1, double* s
-) noexcept nogil:
-    cdef int i
-    for i in range(n):
-        s[i] += weight * (d[i] if d[i] < d1 else d1)
-
-
-cdef simd_void _exact_swap_row(
-    const floating* d,
-    int n,
-    double weight,
-    floating d1,
-    floating d2,
-    double* s,
-    double* v,
-) noexcept nogil:
-    cdef int i
-    cdef double a, b, near = d1, far = d2
-    for i in range(n):
-        a = weight * (<double> (d[i] if d[i] < d1 else d1) - near)
-        b = weight * (<double> (d[i] if d[i] < d2 else d2) - far)
-        s[i] += a
-        v[i] += b - a
-
-
-def nearest_two(
-    const floating[:, ::1] rows,
-    floating[::1] nearest,
-    floating[::1] second,
-    int[::1] labels,
-    int n_threads,
-):
-    """Nearest and second nearest medoid of each sample; the first of equals is nearest.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_medoids, n_samples)
-        Distances of each medoid to all samples.
-    nearest, second, labels : ndarray of shape (n_samples,)
-        Written; `second` is infinite with one medoid.
-    n_threads : int
-        OpenMP threads.
-    """
-    cdef Py_ssize_t j, l
-    cdef floating d, d1, d2
-    cdef int label
-    for j in prange(
-        rows.shape[1], nogil=True, schedule="static", num_threads=n_threads
-    ):
-        d1 = INFINITY
-        d2 = INFINITY
-        label = 0
-        for l in range(rows.shape[0]):
-            d = rows[l, j]
-            if d < d1:
-                d2 = d1
-                d1 = d
-                label = l
-            elif d < d2:
-                d2 = d
-        nearest[j] = d1
-        second[j] = d2
-        labels[j] = label
