@@ -78,7 +78,7 @@ def ours(X, algorithm, options, k=K, **parameters):
     return run
 
 
-def matrix_method(X, name, k=K, metric="euclidean"):
+def matrix_method(X, name, k=K, metric="euclidean", n_cpu=-1):
     """A method of the kmedoids package on scikit-learn's distances."""
 
     def run(seed):
@@ -86,7 +86,8 @@ def matrix_method(X, name, k=K, metric="euclidean"):
 
         D = pairwise_distances(X, metric=metric, n_jobs=2 if metric == "l1" else None)
         if name == "fasterpam":
-            return kmedoids.fasterpam(D, k, random_state=seed).medoids.astype(int)
+            found = kmedoids.fasterpam(D, k, random_state=seed, n_cpu=n_cpu)
+            return found.medoids.astype(int)
         return kmedoids.fastpam1(D, k, init="build").medoids.astype(int)
 
     return Contender(run, needs="kmedoids")
@@ -441,19 +442,32 @@ def tree_distance(a, b):
 
 @benchmark("kmedoids.small")
 def small(options):
-    """Small data: the default against kmedoids.fasterpam."""
-    for name, X in [("iris", load_iris().data), ("digits", load_digits().data)]:
-        for k in (3, 10):
+    """Small data: the default against kmedoids.fasterpam, bare and as an estimator."""
+
+    def estimator(X, k):
+        def run(seed):
+            from kmedoids import KMedoids
+
+            model = KMedoids(k, metric="euclidean", random_state=seed)
+            return model.fit(X).medoid_indices_.astype(int)
+
+        return Contender(run, needs="kmedoids")
+
+    sets = [("iris", load_iris().data, 101), ("digits", load_digits().data, 9)]
+    for name, X, rounds in sets:
+        for k in (3, 5, 10):
             yield Comparison(
                 title=f"{name}, {X.shape[0]} x {X.shape[1]}, l2, k = {k}",
                 contenders={
                     "auto": ours(X, "auto", options, k=k),
-                    "kmedoids.fasterpam": matrix_method(X, "fasterpam", k=k),
+                    # One thread is its fastest here.
+                    "kmedoids.fasterpam": matrix_method(X, "fasterpam", k=k, n_cpu=1),
+                    "kmedoids.KMedoids": estimator(X, k),
                     "kmedoids.fastpam1": matrix_method(X, "fastpam1", k=k),
                 },
                 quality=loss(X),
                 goals={"kmedoids.fasterpam": 1.0},
-                rounds=9,
+                rounds=rounds,
             )
 
 

@@ -10,7 +10,7 @@ One way through the files, each with one subject:
 - ``_sample``: passes over the references that all searches share, and their survivors
 - ``_clusters``: the medoids so far, and exact searches among a few arms
 - ``_pam``, ``_bandit_pam``, ``_eager``: what a BUILD and a SWAP step are
-- ``_searches``: the kernels of their passes over distances
+- ``_searches``, ``_exact``: the kernels of sampled and of exact passes over distances
 - ``_init``: first medoids other than BUILD's
 
 Confidence radii come from :mod:`sklearn_bandit.bandit`.

@@ -29,8 +29,9 @@ from ..bandit import split_delta, student_quantile
 # Arms computed exactly to choose the base arm.
 N_SCOUTS = 8
 
-# As many survivors are computed exactly without further sampling.
-N_FEW = 32
+# As many survivors are computed exactly without further sampling. MNIST, n = 10,000:
+# with 32, 64 and 128 1.13, 1.07 and 1.10 seconds, and 0.34, 0.34 and 0.36 of the pairs.
+N_FEW = 64
 
 # Rounding of float32 distances, relative to the mean distance.
 ROUNDING = 1e-6
@@ -103,12 +104,14 @@ class BanditSearch:
         clusters, sample = self.clusters, self.sample
         # Half of delta is for BUILD, in equal parts.
         delta = self.delta / 2 / clusters.n_clusters
-        means, _ = sample.means(clusters, sample.block, range(sample.n), build=True)
+        means, _, known = sample.means(
+            clusters, self.n_known, range(sample.n), build=True
+        )
         scouts = smallest(means, N_SCOUTS)
         leader, loss = clusters.best_addition(scouts)
         base = clusters.rewards(leader)
         slack = ROUNDING * clusters.in_scale(loss)
-        arms = self._eliminate(base, slack, delta, build=True)
+        arms = self._eliminate(base, slack, delta, known, build=True)
         arm, _ = clusters.best_addition(np.union1d(arms, [leader]))
         clusters.add(arm)
 
@@ -116,7 +119,9 @@ class BanditSearch:
         """Make the best swap; return whether there was one."""
         clusters, sample = self.clusters, self.sample
         delta = self._swap_delta(self.delta / 2)
-        means, _ = sample.means(clusters, sample.block, range(sample.n), build=False)
+        means, _, known = sample.means(
+            clusters, self.n_known, range(sample.n), build=False
+        )
         scouts = smallest(means, N_SCOUTS)
         arm, removed, change = clusters.best_swap(scouts)
         loss = clusters.in_scale(abs(clusters.loss))
@@ -126,7 +131,7 @@ class BanditSearch:
         else:
             base, slack = clusters.present(), (ROUNDING - self.tol) * loss
             leaders = []
-        arms = self._eliminate(base, slack, delta, build=False)
+        arms = self._eliminate(base, slack, delta, known, build=False)
         arm, removed, change = clusters.best_swap(np.union1d(arms, leaders).astype(int))
         if not clusters.is_improvement(change, self.tol):
             return False
@@ -144,12 +149,12 @@ class BanditSearch:
         place = self._n_swap_searches + k
         return delta * (k + 1) / (place * (place + 1))
 
-    def _eliminate(self, base, slack, delta, *, build):
+    def _eliminate(self, base, slack, delta, known=None, *, build):
         """Arms that may be better than the base arm, few enough to compute."""
         clusters, sample, n = self.clusters, self.sample, self.sample.n
         n_rounds = 1 + max(ceil(log(n / self.n_known, GROWTH)), 0)
         quantiles = quantile_table(split_delta(delta, 1, 1, n_rounds))
-        survivors = sample.survivors(clusters, base, self.n_known, build=build)
+        survivors = sample.survivors(clusters, base, self.n_known, known, build=build)
         survivors.eliminate(quantiles, slack, self.dense)
         budget = max(SAMPLE_BUDGET * self.max_exact * n, LEAST_BUDGET)
         while not self._is_few(survivors):

@@ -94,29 +94,30 @@ class TileCache:
         start, stop : int
             The references. Blocks that overlap must be the same.
         """
-        block = self._blocks.setdefault(start, _Block())
-        slots = block.find(arms)
-        whole = block.whole(slots)
+        block = self._blocks.get(start)
+        if block is None:
+            block = self._blocks[start] = _Block(self._distances.n)
+        whole = block.whole(arms)
         if whole is not None:
             return whole
-        missing = np.flatnonzero(slots < 0)
+        addresses = block.addresses[arms]
+        missing = np.flatnonzero(addresses == 0)
         shape = tiles_shape(arms, start, stop)
+        fits = 4 * prod(shape) <= self._room
         if len(missing) == len(arms):
-            out = None if 4 * prod(shape) <= self._room else self._scratch(shape)
+            out = None if fits else self._scratch(shape)
             tiles = self._distances.tiles(arms, start, stop, out)
             if out is None:
                 self._keep(block, arms, tiles)
             return tiles
-        out = np.zeros(shape, np.float32)
-        for piece, sources, targets in block.parts(slots):
-            gather_columns(piece, sources, targets, out, self._n_threads)
         if len(missing):
             fresh = self._distances.tiles(arms[missing], start, stop)
-            gather_columns(
-                fresh, np.arange(len(missing)), missing, out, self._n_threads
-            )
-        if len(arms) > ARM_TILE and arms[-1] - arms[0] == len(arms) - 1:
-            # A range of arms will be asked for again, and as a whole.
+            addresses[missing] = column_addresses(fresh, len(missing))
+        # A range of arms will be asked for again, and as a whole.
+        is_range = len(arms) > ARM_TILE and arms[-1] - arms[0] == len(arms) - 1
+        out = np.empty(shape, np.float32) if is_range and fits else self._scratch(shape)
+        gather_columns(addresses, out, self._n_threads)
+        if is_range and fits:
             self._keep(block, arms, out)
         elif len(missing):
             self._keep(block, arms[missing], fresh)
@@ -142,56 +143,44 @@ class TileCache:
 class _Block:
     """What is kept of one block of references.
 
-    A slot is the number of an arm's column, counted through all tiles of all pieces.
+    Attributes
+    ----------
+    pieces : list of ndarray
+        Tiles; empty ones where all arms have moved to other pieces.
+    addresses : ndarray of shape (n_arms,)
+        Where each arm's column begins; 0 if it is not kept.
     """
 
-    def __init__(self):
+    def __init__(self, n_arms):
         self.pieces = []
-        self._firsts = [0]
-        self._arms = np.array([], dtype=np.intp)
-        self._slots = np.array([], dtype=np.intp)
+        self.addresses = np.zeros(n_arms, dtype=np.intp)
+        self._piece_of = np.full(n_arms, -1, dtype=np.intc)
 
     def add(self, arms, tiles):
         """Keep one more piece; return the bytes of those that it replaces."""
-        first = self._firsts[-1]
-        others = ~np.isin(self._arms, arms, assume_unique=True)
-        slots = np.concatenate([self._slots[others], first + np.arange(len(arms))])
-        arms = np.concatenate([self._arms[others], arms])
-        order = np.argsort(arms, kind="stable")
-        self._arms, self._slots = arms[order], slots[order]
+        before = np.unique(self._piece_of[arms])
+        self.addresses[arms] = column_addresses(tiles, len(arms))
+        self._piece_of[arms] = len(self.pieces)
         self.pieces.append(tiles)
-        self._firsts.append(first + len(tiles) * ARM_TILE)
         freed = 0
-        used = np.searchsorted(self._firsts, self._slots, side="right") - 1
-        for p in set(range(len(self.pieces))) - set(used.tolist()):
-            freed += self.pieces[p].nbytes
-            self.pieces[p] = tiles[:0]
+        for p in before[before >= 0].tolist():
+            if not (self._piece_of == p).any():
+                freed += self.pieces[p].nbytes
+                self.pieces[p] = tiles[:0]
         return freed
 
-    def find(self, arms):
-        """Slots of some arms; -1 for those that are not kept."""
-        if len(self._arms) == 0:
-            return np.full(len(arms), -1)
-        places = np.searchsorted(self._arms, arms)
-        places[places == len(self._arms)] = 0
-        return np.where(self._arms[places] == arms, self._slots[places], -1)
-
-    def whole(self, slots):
-        """Return the piece that consists of these slots, or None."""
-        first = int(slots[0]) if len(slots) else -1
-        if first not in self._firsts[:-1]:
+    def whole(self, arms):
+        """Return the piece that consists of these arms, or None."""
+        p = self._piece_of[arms[0]] if len(arms) else -1
+        if p < 0 or len(self.pieces[p]) != -(-len(arms) // ARM_TILE):
             return None
-        piece = self.pieces[self._firsts.index(first)]
-        if len(piece) != -(-len(slots) // ARM_TILE):
-            return None
-        is_whole = np.array_equal(slots, np.arange(first, first + len(slots)))
-        return piece if is_whole else None
+        addresses = column_addresses(self.pieces[p], len(arms))
+        is_whole = np.array_equal(self.addresses[arms], addresses)
+        return self.pieces[p] if is_whole else None
 
-    def parts(self, slots):
-        """Yield, for each piece, its columns among `slots` and their places there."""
-        for piece, first in zip(self.pieces, self._firsts, strict=False):
-            targets = np.flatnonzero(
-                (slots >= first) & (slots < first + len(piece) * ARM_TILE)
-            )
-            if len(targets):
-                yield piece, slots[targets] - first, targets
+
+def column_addresses(tiles, n_arms):
+    """Where the columns of the first arms of some tiles begin."""
+    arms = np.arange(n_arms)
+    places = arms // ARM_TILE * tiles[:1].size + arms % ARM_TILE
+    return tiles.ctypes.data + places * tiles.itemsize

@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from ._searches import exact_build, exact_swap, nearest_two
+from ._exact import (
+    assign,
+    best_addition,
+    best_swap,
+    exact_build,
+    exact_swap,
+    nearest_two,
+)
 
 # Bytes of exact rows that are held at once, beside the cache.
 ROWS_AT_ONCE = 2**26
@@ -13,6 +20,10 @@ EQUAL = 1e-12
 
 # Below this many distances a second thread costs more than it saves.
 SERIAL_DISTANCES = 2**19
+
+# As many samples have a matrix so small that a step is one call of a kernel; beyond,
+# two threads are faster.
+SMALL = 700
 
 
 class Clusters:
@@ -200,3 +211,72 @@ class Clusters:
         arms = np.asarray(arms).tolist()
         for first in range(0, len(arms), step):
             yield arms[first : first + step]
+
+
+class SmallClusters(Clusters):
+    """Medoids of few samples: the whole matrix, and one call of a kernel for each step.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        All distances: from i to the medoid j is entry ``[i, j]``.
+    order, weights, n_clusters
+        As for `Clusters`.
+    """
+
+    def __init__(self, matrix, order, weights, n_clusters):
+        self.matrix = matrix
+        self.order = order
+        self.n = len(order)
+        self.n_clusters = n_clusters
+        self.weights = np.ascontiguousarray(weights, dtype=np.float64)
+        self.clear()
+
+    def clear(self):
+        """Forget the medoids."""
+        self.medoids = []
+        self.loss = np.inf
+        self.nearest = np.full(self.n, np.inf, self.matrix.dtype)
+        self.second = self.nearest.copy()
+        self.labels = np.zeros(self.n, np.intc)
+        self._sums = np.empty((1 + self.n_clusters, self.n))
+
+    def add(self, arm):
+        """Make a sample the next medoid."""
+        self.medoids.append(int(arm))
+        self._update()
+
+    def replace(self, removed, arm):
+        """Make a sample the medoid in place of the one of a cluster."""
+        self.medoids[removed] = int(arm)
+        self._update()
+
+    def set(self, medoids):
+        """Make these samples the medoids."""
+        self.clear()
+        self.medoids = [int(arm) for arm in medoids]
+        if self.medoids:
+            self._update()
+
+    def _update(self):
+        assign(self.matrix, self.medoids, self.nearest, self.second, self.labels)
+        self.loss = float(self.weights @ self.nearest.astype(np.float64, copy=False))
+
+    def best_addition(self, arms=None):
+        """Return the arm whose addition gives the least loss, and that loss.
+
+        All arms are looked at.
+        """
+        state = self.matrix, self.weights, self.nearest, self.medoids
+        return best_addition(*state, EQUAL, self._sums)
+
+    def best_swap(self, arms=None):
+        """Return the best of all swaps: arm, removed medoid, change of the loss."""
+        equal = EQUAL * abs(self.loss)
+        if self.n_clusters == 1:
+            # Without another medoid a swap is a first choice.
+            state = self.matrix, self.weights, self.second, self.medoids
+            arm, loss = best_addition(*state, EQUAL, self._sums)
+            return arm, 0, loss - self.loss
+        state = self.matrix, self.weights, self.nearest, self.second, self.labels
+        return best_swap(*state, self.medoids, equal, self._sums)

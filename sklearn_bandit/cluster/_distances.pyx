@@ -44,11 +44,16 @@ cdef enum:
     LONG_ROWS = 256
     LANES = 16
     QUAD = 4
-    # Rows that a thread multiplies with a few vectors at a time.
+    # Tiles are divided until there are as many tasks, to no fewer references: with 128
+    # of them BLAS is a tenth below its speed.
+    TASKS = 8
+    LEAST_PART = 128
+    # Rows that a thread multiplies with a few vectors at a time, and rows that it adds
+    # up in float32.
     PROJECTED = 256
-    # Fewer copies than this take a thread about as long as waking another, 2-4 ms on a
-    # busy machine.
-    SERIAL_COPIES = 1048576
+    ADDED = 512
+    # Fewer copies than this take a thread 0.1 ms: another is not woken for that.
+    SERIAL_COPIES = 131072
 
 KINDS = {"sqeuclidean": 0, "euclidean": 1, "cosine": 2, "manhattan": 3}
 cdef enum:
@@ -91,7 +96,7 @@ def fill_tiles(
         OpenMP threads.
     """
     cdef Py_ssize_t n_tiles = out.shape[0], n_arms = arms.shape[0], d = X.shape[1]
-    cdef Py_ssize_t t
+    cdef Py_ssize_t m = stop - start, t, p, n_parts, length
     cdef float[:, :, ::1] gathered = np.empty((n_threads, TILE, d), dtype=np.float32)
     cdef float[:, ::1] norms = np.zeros((n_threads, TILE), dtype=np.float32)
     cdef float[:, ::1] panels = np.empty(
@@ -100,13 +105,20 @@ def fill_tiles(
 
     if n_tiles == 0 or stop <= start:
         return
-    # A thread without a tile would only be waited for.
-    n_threads = min(n_threads, n_tiles)
-    for t in prange(n_tiles, nogil=True, schedule="dynamic", num_threads=n_threads):
+    # Few tiles are divided by references, in a way that does not depend on the threads.
+    n_parts = max(min(TASKS // n_tiles, m // LEAST_PART), 1)
+    length = (m + n_parts - 1) // n_parts
+    # A thread without a task would only be waited for.
+    n_threads = min(n_threads, n_tiles * n_parts)
+    for p in prange(
+        n_tiles * n_parts, nogil=True, schedule="dynamic", num_threads=n_threads
+    ):
+        t = p // n_parts
         _tile(
-            X, squares, kind, arms, t * TILE, min(TILE, n_arms - t * TILE), start, stop,
-            &out[t, 0, 0], &gathered[thread_num(), 0, 0], &norms[thread_num(), 0],
-            &panels[thread_num(), 0],
+            X, squares, kind, arms, t * TILE, min(TILE, n_arms - t * TILE),
+            start + p % n_parts * length, min(start + (p % n_parts + 1) * length, stop),
+            &out[t, p % n_parts * length, 0], &gathered[thread_num(), 0, 0],
+            &norms[thread_num(), 0], &panels[thread_num(), 0],
         )
 
 
@@ -587,49 +599,106 @@ cdef void _project(
     )
 
 
-def gather_columns(
-    const float[:, :, ::1] tiles,
-    const Py_ssize_t[::1] sources,
-    const Py_ssize_t[::1] targets,
-    float[:, :, ::1] out,
+def add_rows(
+    const float[:, ::1] X,
+    const float[::1] weights,
+    const int[::1] labels,
+    int n_groups,
     int n_threads,
 ):
-    """Copy arms from some tiles to others.
+    """Weighted sums of the rows of X, group by group.
 
     Parameters
     ----------
-    tiles : ndarray of shape (n_tiles, n_references, ARM_TILE)
-        Copied from.
-    sources, targets : ndarray of shape (n_arms,)
-        Which column of which tile, counted through: ``tile * ARM_TILE + column``.
-    out : ndarray of shape (any, n_references, ARM_TILE)
-        Written.
+    X : ndarray of shape (n_rows, n_features)
+        The rows.
+    weights, labels : ndarray of shape (n_rows,)
+        Weight and group of each.
+    n_groups : int
+        Number of groups.
+    n_threads : int
+        OpenMP threads.
+
+    Returns
+    -------
+    ndarray of shape (n_groups, n_features)
+        The sums.
+    """
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], t
+    cdef Py_ssize_t n_blocks = (n + ADDED - 1) // ADDED
+    # Blocks are added up in their order, whichever thread summed them.
+    cdef float[:, :, ::1] sums = np.zeros((n_blocks, n_groups, d), dtype=np.float32)
+
+    n_threads = max(min(n_threads, n_blocks), 1)
+    for t in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
+        _add_block(
+            &X[t * ADDED, 0], &weights[t * ADDED], &labels[t * ADDED],
+            min(ADDED, n - t * ADDED), d, &sums[t, 0, 0],
+        )
+    return np.asarray(sums).sum(axis=0, dtype=np.float64)
+
+
+cdef simd_void _add_block(
+    restrict_const_float X,
+    restrict_const_float weights,
+    const int* labels,
+    Py_ssize_t n,
+    Py_ssize_t d,
+    restrict_float sums,
+) noexcept nogil:
+    cdef Py_ssize_t j, t
+    cdef float weight
+    cdef restrict_const_float x
+    cdef restrict_float own
+    for j in range(n):
+        x = X + j * d
+        own = sums + labels[j] * d
+        weight = weights[j]
+        for t in range(d):
+            own[t] += weight * x[t]
+
+
+def gather_columns(
+    const Py_ssize_t[::1] addresses, float[:, :, ::1] out, int n_threads
+):
+    """Copy the columns of arms from wherever they are to tiles of their own.
+
+    Parameters
+    ----------
+    addresses : ndarray of shape (n_arms,)
+        Where each column begins, inside of a tile.
+    out : ndarray of shape (ceil(n_arms / ARM_TILE), n_references, ARM_TILE)
+        Written; what is beyond the last arm is set to zero.
     n_threads : int
         OpenMP threads.
     """
-    cdef Py_ssize_t i, j, m = tiles.shape[1], n = sources.shape[0]
-    cdef int[::1] here = np.empty(n, dtype=np.intc)
-    cdef int[::1] there = np.empty(n, dtype=np.intc)
+    cdef Py_ssize_t j, m = out.shape[1], n = addresses.shape[0]
 
     if n == 0:
         return
     if n * m < SERIAL_COPIES:
         n_threads = 1
-    for i in range(n):
-        here[i] = sources[i] // TILE * m * TILE + sources[i] % TILE
-        there[i] = targets[i] // TILE * m * TILE + targets[i] % TILE
     for j in prange(m, nogil=True, schedule="static", num_threads=n_threads):
-        _gather_row(
-            &tiles[0, j, 0], &out[0, j, 0], &here[0], &there[0], n
-        )
+        _gather_row(&addresses[0], n, j * TILE, m * TILE, &out[0, j, 0])
 
 
 cdef void _gather_row(
-    const float* tiles, float* out, const int* here, const int* there, Py_ssize_t n
+    const Py_ssize_t* addresses,
+    Py_ssize_t n,
+    Py_ssize_t offset,
+    Py_ssize_t tile_size,
+    float* out,
 ) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        out[there[i]] = tiles[here[i]]
+    """One reference's distances, `offset` floats into each column."""
+    cdef Py_ssize_t i, first = 0
+
+    while first < n:
+        for i in range(min(TILE, n - first)):
+            out[i] = (<const float*> addresses[first + i])[offset]
+        for i in range(n - first, TILE):
+            out[i] = 0.0
+        out += tile_size
+        first += TILE
 
 
 def prepare_rows(

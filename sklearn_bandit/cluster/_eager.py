@@ -76,7 +76,7 @@ class EagerSearch(BanditSearch):
     def build_step(self):
         """Add the medoid that is best on the sample."""
         arms = self._parts[0]
-        means, _ = self.sample.means(self.trial, self.trial.n, arms, build=True)
+        means, *_ = self.sample.means(self.trial, self.trial.n, arms, build=True)
         self.trial.add(np.argmin(means))
 
     def swap_step(self):
@@ -127,7 +127,7 @@ class EagerSearch(BanditSearch):
 
     def _changes(self, clusters, stop, arms):
         stop = min(stop, self.sample.n)
-        return self.sample.means(clusters, stop, arms, build=False)
+        return self.sample.means(clusters, stop, arms, build=False)[:2]
 
     def _undecided(self):
         """Do the stop test: return the arms that may improve by more than `tol`."""

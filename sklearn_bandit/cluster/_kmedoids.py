@@ -29,7 +29,7 @@ from .._progress import ProgressMixin
 from .._threads import effective_n_threads
 from ._bandit_pam import BanditSearch
 from ._cache import RowCache
-from ._clusters import Clusters
+from ._clusters import SMALL, Clusters, SmallClusters
 from ._eager import EagerSearch
 from ._init import plus_plus_medoids, random_medoids
 from ._metrics import FAST_METRICS, distances_between, fix_params, make_distances
@@ -299,15 +299,8 @@ class BanditKMedoids(
 
     def _make_search(self, algorithm, distances, weights, n_threads):
         """Build the objects that a fit works with, within `cache_size`."""
-        n = distances.n
         if algorithm == "pam":
-            fits = n**2 * distances.dtype.itemsize <= self.cache_size
-            rows = (
-                FullMatrix(distances) if fits else RowCache(distances, self.cache_size)
-            )
-            clusters = Clusters(
-                rows, distances.order, weights, self.n_clusters, n_threads
-            )
+            clusters = self._exact_clusters(distances, weights, n_threads)
             return clusters, ExactSearch(clusters, self.tol)
         rows = RowCache(distances, ROW_SHARE * self.cache_size)
         clusters = Clusters(rows, distances.order, weights, self.n_clusters, n_threads)
@@ -316,6 +309,15 @@ class BanditKMedoids(
         kind = {"bandit": BanditSearch, "eager": EagerSearch}[algorithm]
         search = kind(clusters, sample, self.tol, self.delta, self.max_exact)
         return clusters, search
+
+    def _exact_clusters(self, distances, weights, n_threads):
+        """Build the clusters for "pam", with all distances if they fit."""
+        fits = distances.n**2 * distances.dtype.itemsize <= self.cache_size
+        if fits and distances.n <= SMALL:
+            matrix = distances.matrix()
+            return SmallClusters(matrix, distances.order, weights, self.n_clusters)
+        rows = FullMatrix(distances) if fits else RowCache(distances, self.cache_size)
+        return Clusters(rows, distances.order, weights, self.n_clusters, n_threads)
 
     def _run(self, search, clusters, init, random_state):
         """Run all starts; return the best: medoids, loss, counters, labels."""

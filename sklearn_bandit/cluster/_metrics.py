@@ -22,6 +22,7 @@ from threadpoolctl import ThreadpoolController
 from ._distances import (
     ARM_TILE,
     KINDS,
+    add_rows,
     fill_rows,
     fill_tiles,
     prepare_rows,
@@ -51,9 +52,6 @@ MATRIX_ROWS = 128
 # Distances of one call of scikit-learn's metrics: 0.3 s for the slow ones (canberra)
 # with 784 features, between two chances for a signal to be seen.
 CHUNK_DISTANCES = 2**18
-
-# Rows of X that are multiplied at once where few columns result.
-CHUNK_ROWS = 4096
 
 # Rows from which the centre and the scale are estimated; neither needs to be exact.
 N_SCALE = 4096
@@ -210,12 +208,7 @@ class DenseDistances(Distances):
         first = self.n - len(weights)
         totals = np.bincount(labels, weights, n_groups)
         squares = np.bincount(labels, weights * norms[first:].astype(float), n_groups)
-        vectors = np.zeros((n_groups, rows.shape[1]))
-        for start in range(0, len(weights), CHUNK_ROWS):
-            part = slice(start, min(start + CHUNK_ROWS, len(weights)))
-            own = np.zeros((n_groups, part.stop - part.start), np.float32)
-            own[labels[part], np.arange(own.shape[1])] = weights[part]
-            vectors += own @ rows[first + part.start : first + part.stop]
+        vectors = add_rows(rows[first:], weights, labels, n_groups, self._n_threads)
         return totals, squares, vectors
 
     def powers_of(self, arms, totals, squares, vectors):

@@ -9,7 +9,7 @@ References
 .. [1] M. Tiwari et al., "BanditPAM++: Faster k-medoids Clustering", NeurIPS (2023).
 """
 
-from math import ceil
+from math import ceil, prod
 
 import numpy as np
 
@@ -44,6 +44,7 @@ class Sample:
         self.tiles = TileCache(distances, cache_size, n_threads)
         self._arms = np.arange(distances.n)
         self._n_threads = n_threads
+        self._memory = {}
 
     def means(self, clusters, stop, arms, *, build):
         """Mean reward of some arms on the leading references.
@@ -66,23 +67,22 @@ class Sample:
             medoids.
         removed : ndarray of shape (len(arms),)
             The medoid that the best swap removes.
+        sums : ndarray
+            What the means were computed from; until the next call.
         """
         means = np.empty(len(arms))
         removed = np.empty(len(arms), dtype=np.intc)
+        sums = self._zeros("known", len(arms), clusters, build, 1)
         base = None if build else clusters.present()
-        step = CHUNK_TILES * ARM_TILE
-        for first in range(0, len(arms), step):
-            part = slice(first, min(first + step, len(arms)))
-            chunk = self._arms[arms.start : arms.stop][part]
-            sums = _empty_sums(len(chunk), clusters, build, group=1)
-            for block in self._blocks(chunk, 0, stop):
-                self._accumulate(block, clusters, base, build, None, sums)
-            reduce_means(sums, 1.0 / stop, means[part], removed[part])
+        self._add(
+            self._arms[arms.start : arms.stop], sums, clusters, base, 0, stop, build
+        )
+        reduce_means(sums, 1.0 / stop, means, removed)
         medoids = [x - arms.start for x in clusters.medoids if x in arms]
         means[medoids] = np.inf
-        return means, removed
+        return means, removed, sums
 
-    def survivors(self, clusters, base, n_known, *, build):
+    def survivors(self, clusters, base, n_known, known=None, *, build):
         """Compare all arms with the base arm on the leading references.
 
         Parameters
@@ -94,6 +94,9 @@ class Sample:
         n_known : int
             Leading references on which the medoids or the choice of the base arm may
             have depended: whole blocks. One more makes the sample.
+        known : ndarray, default=None
+            The sums of all arms on these references, if `means` has computed them; it
+            is changed.
         build : bool
             Rewards of BUILD rather than SWAP.
 
@@ -104,13 +107,20 @@ class Sample:
         """
         stop = min(n_known + self.block, self.n)
         proxy = Proxy(self.distances, clusters, base, n_known, build=build)
-        known = _empty_sums(self.n, clusters, build, group=1)
-        sums = _empty_sums(self.n, clusters, build, group=6 if proxy.exists else 3)
+        if known is None:
+            known = self._zeros("known", self.n, clusters, build, 1)
+            self._add(self._arms, known, clusters, base, 0, n_known, build)
+        else:
+            # They are relative to changing nothing, or to zero.
+            weights, nearest, *_ = clusters.references(0, n_known)
+            gaps = (0.0 if build else nearest) - base[:n_known].astype(np.float64)
+            known[:, 0] += weights @ gaps
+        group = 6 if proxy.exists else 3
+        sums = self._zeros("sums", self.n, clusters, build, group)
         survivors = Survivors(
             self._arms, known, sums, n_known, self.n, proxy, self._n_threads
         )
-        self._extend(survivors, known, clusters, base, n_known, build)
-        self._extend(survivors, sums, clusters, base, stop, build)
+        self.extend(survivors, clusters, base, stop, build=build)
         return survivors
 
     def whole_blocks(self, n_references):
@@ -119,24 +129,40 @@ class Sample:
 
     def extend(self, survivors, clusters, base, stop, *, build):
         """Add the references up to `stop` to the sums of the survivors alone."""
-        self._extend(survivors, survivors.sums, clusters, base, stop, build)
-
-    def _extend(self, survivors, sums, clusters, base, stop, build):
-        for t in range(0, len(sums), CHUNK_TILES):
-            arms = survivors.arms[t * ARM_TILE : (t + CHUNK_TILES) * ARM_TILE]
-            for block in self._blocks(arms, survivors.n_used, stop):
-                part = sums[t : t + CHUNK_TILES]
-                self._accumulate(block, clusters, base, build, survivors.proxy, part)
+        arms, sums, start = survivors.arms, survivors.sums, survivors.n_used
+        self._add(arms, sums, clusters, base, start, stop, build, survivors.proxy)
         survivors.n_used = stop
 
-    def _blocks(self, arms, start, stop):
-        """Tiles of some arms, block by block."""
-        for first in range(start, stop, self.block):
-            last = min(first + self.block, self.n)
-            yield first, last, self.tiles(arms, first, last)
+    def _add(self, arms, sums, clusters, base, start, stop, build, proxy=None):
+        """Add the references from `start` to `stop` to the sums of some arms."""
+        for t in range(0, len(sums), CHUNK_TILES):
+            chunk = arms[t * ARM_TILE : (t + CHUNK_TILES) * ARM_TILE]
+            part = sums[t : t + CHUNK_TILES]
+            for first in range(start, stop, self.block):
+                last = min(first + self.block, self.n)
+                tiles = self.tiles(chunk, first, last)
+                self._accumulate(
+                    tiles, first, last, len(chunk), clusters, base, build, proxy, part
+                )
 
-    def _accumulate(self, block, clusters, base, build, proxy, sums):
-        first, last, tiles = block
+    def _zeros(self, purpose, n_arms, clusters, build, group):
+        """Sums of all arms to begin with.
+
+        Their memory serves all searches: getting it anew would take longer than the
+        passes.
+        """
+        n_groups = 1 if build else 1 + clusters.n_clusters
+        shape = -(-n_arms // ARM_TILE), n_groups * group, ARM_TILE
+        memory = self._memory.get(purpose, np.empty(0))
+        if len(memory) < prod(shape):
+            self._memory[purpose] = memory = np.empty(prod(shape))
+        sums = memory[: prod(shape)].reshape(shape)
+        sums[:] = 0.0
+        return sums
+
+    def _accumulate(
+        self, tiles, first, last, n_arms, clusters, base, build, proxy, sums
+    ):
         k = 0 if build else clusters.n_clusters
         weights, nearest, second, labels = clusters.references(first, last)
         base = np.zeros_like(nearest) if base is None else base[first:last]
@@ -156,6 +182,7 @@ class Sample:
             power,
             k,
             np.argsort(labels, kind="stable"),
+            n_arms,
             sums,
             self._n_threads,
         )
@@ -197,7 +224,7 @@ class Survivors:
         self.known = known
         self.sums = sums
         self.n_known = n_known
-        self.n_used = 0
+        self.n_used = n_known
         self.n_total = n_total
         self.proxy = proxy
         self.means = self.lower = None
@@ -249,12 +276,6 @@ class Survivors:
         self.known = _take(self.known, which)
         self.sums = _take(self.sums, which)
         self._totals = self._totals[which]
-
-
-def _empty_sums(n_arms, clusters, build, *, group):
-    n_tiles = -(-n_arms // ARM_TILE)
-    n_groups = 1 if build else 1 + clusters.n_clusters
-    return np.zeros((n_tiles, n_groups * group, ARM_TILE))
 
 
 def _take(sums, which):

@@ -1,4 +1,4 @@
-"""The passes of BUILD and SWAP: sampled moments of all arms, exact sums of a few.
+"""The sampled passes of BUILD and SWAP: moments of all arms, and their bounds.
 
 An arm is a candidate x (BUILD) or a swap of x for the medoid l (SWAP); its reward on
 the reference j is j's distance to the nearest medoid afterwards,
@@ -25,37 +25,53 @@ References
 
 import numpy as np
 
-from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, sqrt
-from libc.string cimport memset
 
-from sklearn_bandit._openmp cimport thread_num
 from sklearn_bandit._simd cimport simd_void
 from sklearn_bandit.bandit._radii cimport effective_size, finite_population
 
-from ._restrict cimport restrict_const_float, restrict_float
+from ._floats cimport (
+    LANES,
+    add_floats,
+    floats,
+    least,
+    load_floats,
+    no_floats,
+    prefetch_second,
+)
 
 cdef enum:
     TILE = 512              # ARM_TILE of _distances.pyx
-    # float32 sums are added to the double ones after this many references.
-    FLUSH = 512
-    # The float32 sums of one thread stay within this many bytes, a quarter of a 512 KB
-    # L2: with many clusters a tile is worked through in narrower strips.
-    SCRATCH_BYTES = 131072
-    # Those of all samples and of one cluster are in use at a time: in half of the L1.
-    GROUP_BYTES = 16384
-    # Exact sums: arms at a time, references turned to reference-major order at a time,
-    # references whose sums are one task.
-    STRIP = 512
-    TURN = 64
-    SEGMENT = 4096
+    # Arms that are one task of the sampled sums.
+    SLICE = 128
+    # References that are summed in registers, before the float32 sums there are added
+    # to the double ones in memory. As many more are asked for ahead: they are from all
+    # over the tile, where the processor does not expect them.
+    RUN = 32
+    # Planes of a group with moments and proxy.
+    WITH_PROXY = 6
     # Clusters with fewer sampled references than this have no regression of their own.
     MIN_REFERENCES = 16
 
 # A regression on a small sample may fit too well: at least this share of the variance
 # is taken to be left.
 cdef double LEAST_RESIDUE = 0.1
+
+
+cdef struct Reference:
+    Py_ssize_t place        # its row in the tiles
+    int label               # its cluster; 0 in BUILD
+    # The reward of a candidate at distance d, less that of the base arm and times the
+    # weight, is weight * d + shift, or what the other medoids leave if that is less.
+    float weight
+    float shift
+    float most              # what they leave now,
+    float most_without      # and without the medoid of this cluster
+    # The proxy is square * d^2 + slope * d + origin.
+    float square
+    float slope
+    float origin
 
 
 def accumulate(
@@ -70,6 +86,7 @@ def accumulate(
     int power,
     int n_clusters,
     const Py_ssize_t[::1] order,
+    Py_ssize_t n_arms,
     double[:, :, ::1] sums,
     int n_threads,
 ):
@@ -88,7 +105,9 @@ def accumulate(
     n_clusters : int
         Number of medoids for SWAP, 0 for BUILD (`second` and `labels` are not read).
     order : ndarray of shape (n_references,)
-        The references, those of a cluster together: its sums stay in the first cache.
+        The references, those of a cluster together: its sums stay in registers.
+    n_arms : int
+        How many arms the tiles hold.
     sums : ndarray of shape (n_tiles, n_planes, ARM_TILE)
         Added to. The planes are S, and V_l for each l. Each may be a group: of three
         with the second and fourth power, of six with the proxy's first and second power
@@ -96,200 +115,220 @@ def accumulate(
     n_threads : int
         OpenMP threads.
     """
-    cdef Py_ssize_t n_tiles = tiles.shape[0], t
-    cdef int n_planes = sums.shape[1], strip = TILE
-    cdef int n_used = n_planes // (1 + n_clusters) * (2 if n_clusters else 1)
-    cdef float[:, ::1] scratch
+    cdef Py_ssize_t m = tiles.shape[1], n_slices = (n_arms + SLICE - 1) // SLICE
+    cdef Py_ssize_t p, j, t, i
+    cdef char[::1] memory = np.empty(m * sizeof(Reference), dtype=np.int8)
+    cdef Reference* references
+    cdef int group = sums.shape[1] // (1 + n_clusters)
 
-    while strip > 16 and (
-        strip * n_planes * 4 > SCRATCH_BYTES or strip * n_used * 4 > GROUP_BYTES
-    ):
-        strip //= 2
-    scratch = np.empty((n_threads, n_planes * strip), dtype=np.float32)
-    if n_tiles == 0 or tiles.shape[1] == 0:
+    if n_arms == 0 or m == 0:
         return
-    # A thread without a tile would only be waited for.
-    n_threads = min(n_threads, n_tiles)
-    for t in prange(n_tiles, nogil=True, schedule="dynamic", num_threads=n_threads):
-        _accumulate_tile(
-            &tiles[t, 0, 0], tiles.shape[1], weights, nearest, second, labels, base,
-            slopes, origins, power, n_clusters, order, n_planes, strip,
-            &scratch[thread_num(), 0], &sums[t, 0, 0],
+    references = <Reference*> &memory[0]
+    for p in range(m):
+        j = order[p]
+        references[p].place = j
+        references[p].label = labels[j] if n_clusters else 0
+        references[p].weight = weights[j]
+        references[p].shift = -weights[j] * base[j]
+        references[p].most = weights[j] * (nearest[j] - base[j])
+        references[p].most_without = weights[j] * (second[j] - base[j])
+        references[p].square = slopes[j] if power == 2 else 0.0
+        references[p].slope = slopes[j] if power == 1 else 0.0
+        references[p].origin = -slopes[j] * origins[j]
+    # A thread without a slice would only be waited for.
+    n_threads = min(n_threads, n_slices)
+    for p in prange(n_slices, nogil=True, schedule="dynamic", num_threads=n_threads):
+        t = p * SLICE // TILE
+        i = p * SLICE % TILE
+        _accumulate_slice(
+            &tiles[t, 0, i], min(SLICE, n_arms - p * SLICE), references, m, n_clusters,
+            group, &sums[t, 0, i],
         )
 
 
-cdef void _accumulate_tile(
+cdef void _accumulate_slice(
     const float* tile,
+    Py_ssize_t width,
+    const Reference* references,
     Py_ssize_t m,
-    const float[::1] weights,
-    const float[::1] nearest,
-    const float[::1] second,
-    const int[::1] labels,
-    const float[::1] base,
-    const float[::1] slopes,
-    const float[::1] origins,
-    int power,
     int n_clusters,
-    const Py_ssize_t[::1] order,
-    int n_planes,
-    int strip,
-    float* scratch,
+    int group,
     double* sums,
 ) noexcept nogil:
-    cdef Py_ssize_t first, start, place, j, i, p, s
-    cdef int group = n_planes // (1 + n_clusters)
-    cdef bint moments = group > 1, proxy = group > 3
-    cdef const float* row
-    cdef float* own
+    # What is beyond the last arm comes along.
+    cdef Py_ssize_t n_strips = (width + LANES - 1) // LANES, start = 0, stop, n, p, i
+    cdef const Reference* run
+    cdef double* own
 
-    for s in range(TILE // strip):
-        first = s * strip
-        start = 0
-        while start < m:
-            memset(scratch, 0, n_planes * strip * sizeof(float))
-            for place in range(start, min(start + FLUSH, m)):
-                j = order[place]
-                row = tile + j * TILE + first
-                if n_clusters == 0:
-                    if moments:
-                        _build_moments(
-                            row, strip, weights[j], nearest[j], base[j],
-                            scratch, scratch + strip, scratch + 2 * strip,
-                        )
-                        if proxy and slopes[j] > 0.0:
-                            _proxy(
-                                row, strip, weights[j], nearest[j], base[j],
-                                slopes[j], origins[j], power, scratch + 3 * strip,
-                                scratch + 4 * strip, scratch + 5 * strip,
-                            )
-                    else:
-                        _build_sums(
-                            row, strip, weights[j], nearest[j], base[j], scratch
-                        )
-                    continue
-                own = scratch + (1 + labels[j]) * group * strip
-                if moments:
-                    _swap_moments(
-                        row, strip, weights[j], nearest[j], second[j], base[j],
-                        scratch, scratch + strip, scratch + 2 * strip,
-                        own, own + strip, own + 2 * strip,
-                    )
-                    if proxy and slopes[j] > 0.0:
-                        _proxy(
-                            row, strip, weights[j], second[j], base[j], slopes[j],
-                            origins[j], power, own + 3 * strip, own + 4 * strip,
-                            own + 5 * strip,
-                        )
-                else:
-                    _swap_sums(
-                        row, strip, weights[j], nearest[j], second[j], base[j],
-                        scratch, own,
-                    )
-            for p in range(n_planes):
-                for i in range(strip):
-                    sums[p * TILE + first + i] += scratch[p * strip + i]
-            start += FLUSH
+    while start < m:
+        stop = _run_end(references, start, m)
+        run = references + start
+        n = stop - start
+        own = sums + (1 + run.label) * group * TILE
+        for p in range(stop, min(stop + RUN, m)):
+            for i in range(0, width, 16):
+                prefetch_second(tile + references[p].place * TILE + i)
+        if n_clusters == 0 and group == 1:
+            _build_sums(tile, n_strips, run, n, sums)
+        elif n_clusters == 0:
+            _build_moments(tile, n_strips, run, n, group, sums)
+        elif group == 1:
+            _swap_sums(tile, n_strips, run, n, sums, own)
+        else:
+            _swap_moments(tile, n_strips, run, n, group, sums, own)
+        start = stop
+
+
+cdef inline Py_ssize_t _run_end(
+    const Reference* references, Py_ssize_t start, Py_ssize_t m
+) noexcept nogil:
+    """End of the references that are summed in registers from `start` on."""
+    cdef Py_ssize_t stop = start
+    while (
+        stop < min(start + RUN, m) and references[stop].label == references[start].label
+    ):
+        stop += 1
+    return stop
+
+
+# The kernels below sum a run of references for some strips of a tile, LANES arms each,
+# whose sums are in registers.
 
 
 cdef simd_void _build_sums(
-    restrict_const_float d, int n, float weight, float d1, float base, restrict_float s
+    const float* tile,
+    Py_ssize_t n_strips,
+    const Reference* run,
+    Py_ssize_t n,
+    double* s,
 ) noexcept nogil:
-    cdef int i
-    for i in range(n):
-        s[i] += weight * ((d[i] if d[i] < d1 else d1) - base)
+    cdef floats d, a_1
+    cdef Py_ssize_t _strip, p
+    for _strip in range(n_strips):
+        a_1 = no_floats()
+        for p in range(n):
+            d = load_floats(tile + run[p].place * TILE)
+            a_1 = a_1 + least(run[p].weight * d + run[p].shift, run[p].most)
+        add_floats(s, a_1)
+        tile += LANES
+        s += LANES
 
 
 cdef simd_void _build_moments(
-    restrict_const_float d,
-    int n,
-    float weight,
-    float d1,
-    float base,
-    restrict_float s_1,
-    restrict_float s_2,
-    restrict_float s_4,
+    const float* tile,
+    Py_ssize_t n_strips,
+    const Reference* run,
+    Py_ssize_t n,
+    int group,
+    double* s,
 ) noexcept nogil:
-    cdef int i
-    cdef float a, a_2
-    for i in range(n):
-        a = weight * ((d[i] if d[i] < d1 else d1) - base)
-        a_2 = a * a
-        s_1[i] += a
-        s_2[i] += a_2
-        s_4[i] += a_2 * a_2
+    cdef floats d, a, f, a_1, a_2, a_4, f_1, f_2, product
+    cdef Py_ssize_t _strip, p
+    for _strip in range(n_strips):
+        a_1 = no_floats()
+        a_2 = a_1
+        a_4 = a_1
+        f_1 = a_1
+        f_2 = a_1
+        product = a_1
+        for p in range(n):
+            d = load_floats(tile + run[p].place * TILE)
+            a = least(run[p].weight * d + run[p].shift, run[p].most)
+            f = d * (run[p].square * d + run[p].slope) + run[p].origin
+            a_1 = a_1 + a
+            f_1 = f_1 + f
+            f_2 = f_2 + f * f
+            product = product + a * f
+            a = a * a
+            a_2 = a_2 + a
+            a_4 = a_4 + a * a
+        add_floats(s, a_1)
+        add_floats(s + TILE, a_2)
+        add_floats(s + 2 * TILE, a_4)
+        if group == WITH_PROXY:
+            add_floats(s + 3 * TILE, f_1)
+            add_floats(s + 4 * TILE, f_2)
+            add_floats(s + 5 * TILE, product)
+        tile += LANES
+        s += LANES
 
 
 cdef simd_void _swap_sums(
-    restrict_const_float d,
-    int n,
-    float weight,
-    float d1,
-    float d2,
-    float base,
-    restrict_float s,
-    restrict_float v,
+    const float* tile,
+    Py_ssize_t n_strips,
+    const Reference* run,
+    Py_ssize_t n,
+    double* s,
+    double* v,
 ) noexcept nogil:
-    cdef int i
-    cdef float a, b
-    for i in range(n):
-        a = d[i] if d[i] < d1 else d1
-        b = d[i] if d[i] < d2 else d2
-        s[i] += weight * (a - base)
-        v[i] += weight * (b - a)
+    cdef floats x, a_1, b_1
+    cdef Py_ssize_t _strip, p
+    for _strip in range(n_strips):
+        a_1 = no_floats()
+        b_1 = a_1
+        for p in range(n):
+            x = load_floats(tile + run[p].place * TILE)
+            x = run[p].weight * x + run[p].shift
+            a_1 = a_1 + least(x, run[p].most)
+            b_1 = b_1 + least(x, run[p].most_without)
+        add_floats(s, a_1)
+        add_floats(v, b_1 - a_1)
+        tile += LANES
+        s += LANES
+        v += LANES
 
 
 cdef simd_void _swap_moments(
-    restrict_const_float d,
-    int n,
-    float weight,
-    float d1,
-    float d2,
-    float base,
-    restrict_float s_1,
-    restrict_float s_2,
-    restrict_float s_4,
-    restrict_float v_1,
-    restrict_float v_2,
-    restrict_float v_4,
+    const float* tile,
+    Py_ssize_t n_strips,
+    const Reference* run,
+    Py_ssize_t n,
+    int group,
+    double* s,
+    double* v,
 ) noexcept nogil:
-    cdef int i
-    cdef float a, b, a_2, b_2
-    for i in range(n):
-        a = weight * ((d[i] if d[i] < d1 else d1) - base)
-        b = weight * ((d[i] if d[i] < d2 else d2) - base)
-        a_2 = a * a
-        b_2 = b * b
-        s_1[i] += a
-        s_2[i] += a_2
-        s_4[i] += a_2 * a_2
-        v_1[i] += b - a
-        v_2[i] += b_2 - a_2
-        v_4[i] += b_2 * b_2 - a_2 * a_2
-
-
-cdef simd_void _proxy(
-    restrict_const_float d,
-    int n,
-    float weight,
-    float other,
-    float base,
-    float slope,
-    float origin,
-    int power,
-    restrict_float f_1,
-    restrict_float f_2,
-    restrict_float product,
-) noexcept nogil:
-    cdef int i
-    cdef float reward, f, zero = 0.0, one = 1.0
-    # The power is d (s d + t): one loop for both.
-    cdef float s = one if power == 2 else zero, t = one - s
-    for i in range(n):
-        reward = weight * ((d[i] if d[i] < other else other) - base)
-        f = slope * (d[i] * (s * d[i] + t) - origin)
-        f_1[i] += f
-        f_2[i] += f * f
-        product[i] += reward * f
+    cdef floats d, x, a, b, f, a_1, a_2, a_4, b_1, b_2, b_4, f_1, f_2, product
+    cdef Py_ssize_t _strip, p
+    for _strip in range(n_strips):
+        a_1 = no_floats()
+        a_2 = a_1
+        a_4 = a_1
+        b_1 = a_1
+        b_2 = a_1
+        b_4 = a_1
+        f_1 = a_1
+        f_2 = a_1
+        product = a_1
+        for p in range(n):
+            d = load_floats(tile + run[p].place * TILE)
+            x = run[p].weight * d + run[p].shift
+            a = least(x, run[p].most)
+            b = least(x, run[p].most_without)
+            f = d * (run[p].square * d + run[p].slope) + run[p].origin
+            a_1 = a_1 + a
+            b_1 = b_1 + b
+            f_1 = f_1 + f
+            f_2 = f_2 + f * f
+            product = product + b * f
+            a = a * a
+            b = b * b
+            a_2 = a_2 + a
+            b_2 = b_2 + b
+            a_4 = a_4 + a * a
+            b_4 = b_4 + b * b
+        add_floats(s, a_1)
+        add_floats(s + TILE, a_2)
+        add_floats(s + 2 * TILE, a_4)
+        add_floats(v, b_1 - a_1)
+        add_floats(v + TILE, b_2 - a_2)
+        add_floats(v + 2 * TILE, b_4 - a_4)
+        if group == WITH_PROXY:
+            add_floats(v + 3 * TILE, f_1)
+            add_floats(v + 4 * TILE, f_2)
+            add_floats(v + 5 * TILE, product)
+        tile += LANES
+        s += LANES
+        v += LANES
 
 
 def reduce_means(
@@ -451,205 +490,3 @@ cdef void _bounds_tile(
                     radius = 0.0
             means[x] = min(means[x], value)
             lower[x] = min(lower[x], value - radius)
-
-
-def exact_build(
-    const floating[:, :] columns,
-    const double[::1] weights,
-    const floating[::1] nearest,
-    double[:] losses,
-    int n_threads,
-):
-    """Loss after adding each arm: the sum of weight times ``min(d, d1)``.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (n_samples, n_arms)
-        Distances of each arm to all samples, in any layout.
-    weights, nearest : ndarray of shape (n_samples,)
-        Weight and distance to the nearest medoid of each sample.
-    losses : ndarray of shape (n_arms,)
-        Written.
-    n_threads : int
-        OpenMP threads.
-    """
-    cdef int[::1] labels = np.empty(0, dtype=np.intc)
-    sums = _exact_sums(columns, weights, nearest, nearest, labels, 0, n_threads)
-    np.asarray(losses)[:] = sums[0]
-
-
-def exact_swap(
-    const floating[:, :] columns,
-    const double[::1] weights,
-    const floating[::1] nearest,
-    const floating[::1] second,
-    const int[::1] labels,
-    double[:, :] changes,
-    int n_threads,
-):
-    """Change of the loss by each swap of each arm.
-
-    Parameters
-    ----------
-    columns, weights, nearest, n_threads
-        As in `exact_build`.
-    second, labels : ndarray of shape (n_samples,)
-        Distance to the second nearest medoid, which must be finite, and the nearest
-        medoid.
-    changes : ndarray of shape (n_arms, n_clusters)
-        Written: the loss after replacing the medoid less the loss before.
-    """
-    cdef Py_ssize_t j
-    cdef double[::1] removals = np.zeros(changes.shape[1])
-
-    for j in range(weights.shape[0]):
-        removals[labels[j]] += weights[j] * (<double> second[j] - nearest[j])
-    sums = _exact_sums(
-        columns, weights, nearest, second, labels, changes.shape[1], n_threads
-    )
-    np.asarray(changes)[:] = (sums[0] + sums[1:]).T + np.asarray(removals)
-
-
-def _exact_sums(
-    const floating[:, :] columns,
-    const double[::1] weights,
-    const floating[::1] nearest,
-    const floating[::1] second,
-    const int[::1] labels,
-    int n_clusters,
-    int n_threads,
-):
-    """Sums over all samples, of shape (1 + n_clusters, n_arms).
-
-    BUILD: the losses. SWAP: what adding an arm changes, and what more (or less) it
-    changes if a medoid is removed.
-    """
-    cdef Py_ssize_t n = columns.shape[0], n_arms = columns.shape[1], t
-    cdef int n_planes = 1 + n_clusters
-    cdef Py_ssize_t strip = STRIP
-    while strip > 16 and strip * n_planes * 8 > SCRATCH_BYTES:
-        strip //= 2
-    cdef Py_ssize_t n_strips = (n_arms + strip - 1) // strip
-    # Sums over segments are added up in the order of the segments, whichever thread
-    # computed them.
-    cdef Py_ssize_t n_segments = (n + SEGMENT - 1) // SEGMENT
-    cdef double[:, :, :, ::1] sums = np.zeros((n_segments, n_strips, n_planes, strip))
-    dtype = np.float32 if floating is float else np.float64
-    cdef floating[:, :, ::1] turned = np.empty((n_threads, TURN, strip), dtype=dtype)
-
-    for t in prange(
-        n_strips * n_segments, nogil=True, schedule="dynamic", num_threads=n_threads
-    ):
-        _exact_strip(
-            columns, weights, nearest, second, labels, n_clusters,
-            t % n_segments * SEGMENT, min(t % n_segments * SEGMENT + SEGMENT, n),
-            t // n_segments * strip, min(strip, n_arms - t // n_segments * strip),
-            strip, &turned[thread_num(), 0, 0],
-            &sums[t % n_segments, t // n_segments, 0, 0],
-        )
-    total = np.asarray(sums).sum(axis=0) if n_segments > 1 else np.asarray(sums)[0]
-    return total.transpose(1, 0, 2).reshape(n_planes, -1)[:, :n_arms]
-
-
-cdef void _exact_strip(
-    const floating[:, :] columns,
-    const double[::1] weights,
-    const floating[::1] nearest,
-    const floating[::1] second,
-    const int[::1] labels,
-    int n_clusters,
-    Py_ssize_t start,
-    Py_ssize_t stop,
-    Py_ssize_t first,
-    int width,
-    Py_ssize_t strip,
-    floating* turned,
-    double* sums,
-) noexcept nogil:
-    cdef Py_ssize_t j, i, block, last
-    cdef bint contiguous = columns.strides[1] == sizeof(floating)
-    cdef const floating* row
-
-    block = start
-    while block < stop:
-        last = min(block + TURN, stop)
-        if not contiguous:
-            for i in range(width):
-                for j in range(block, last):
-                    turned[(j - block) * strip + i] = columns[j, first + i]
-        for j in range(block, last):
-            row = &columns[j, first] if contiguous else turned + (j - block) * strip
-            if n_clusters == 0:
-                _exact_build_row(row, width, weights[j], nearest[j], sums)
-            else:
-                _exact_swap_row(
-                    row, width, weights[j], nearest[j], second[j],
-                    sums, sums + (1 + labels[j]) * strip,
-                )
-        block = last
-
-
-cdef simd_void _exact_build_row(
-    const floating* d, int n, double weight, floating d1, double* s
-) noexcept nogil:
-    cdef int i
-    for i in range(n):
-        s[i] += weight * (d[i] if d[i] < d1 else d1)
-
-
-cdef simd_void _exact_swap_row(
-    const floating* d,
-    int n,
-    double weight,
-    floating d1,
-    floating d2,
-    double* s,
-    double* v,
-) noexcept nogil:
-    cdef int i
-    cdef double a, b, near = d1, far = d2
-    for i in range(n):
-        a = weight * (<double> (d[i] if d[i] < d1 else d1) - near)
-        b = weight * (<double> (d[i] if d[i] < d2 else d2) - far)
-        s[i] += a
-        v[i] += b - a
-
-
-def nearest_two(
-    const floating[:, ::1] rows,
-    floating[::1] nearest,
-    floating[::1] second,
-    int[::1] labels,
-    int n_threads,
-):
-    """Nearest and second nearest medoid of each sample; the first of equals is nearest.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_medoids, n_samples)
-        Distances of each medoid to all samples.
-    nearest, second, labels : ndarray of shape (n_samples,)
-        Written; `second` is infinite with one medoid.
-    n_threads : int
-        OpenMP threads.
-    """
-    cdef Py_ssize_t j, l
-    cdef floating d, d1, d2
-    cdef int label
-    for j in prange(
-        rows.shape[1], nogil=True, schedule="static", num_threads=n_threads
-    ):
-        d1 = INFINITY
-        d2 = INFINITY
-        label = 0
-        for l in range(rows.shape[0]):
-            d = rows[l, j]
-            if d < d1:
-                d2 = d1
-                d1 = d
-                label = l
-            elif d < d2:
-                d2 = d
-        nearest[j] = d1
-        second[j] = d2
-        labels[j] = label

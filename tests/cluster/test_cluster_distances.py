@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.metrics import pairwise_distances
-from sklearn_bandit.cluster._distances import ARM_TILE
+from sklearn_bandit.cluster._distances import ARM_TILE, add_rows
 
 from sklearn_bandit.cluster._metrics import DenseDistances
 
@@ -100,3 +100,15 @@ def test_a_distance_is_the_same_in_any_company(metric, d):
             np.testing.assert_array_equal(distances.rows(arms), all_rows[arms])
         again = distances.tiles(np.arange(1100), 0, 512)
         np.testing.assert_array_equal(again, distances.tiles(np.arange(1100), 0, 512))
+
+
+def test_sums_of_rows_by_group():
+    """Several blocks, one of them not full; the same for any number of threads."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((1300, 7)).astype(np.float32)
+    weights = rng.random(1300).astype(np.float32)
+    labels = rng.integers(0, 4, 1300).astype(np.intc)
+    sums = add_rows(X, weights, labels, 5, 1)
+    expected = [weights[labels == l] @ X[labels == l] for l in range(5)]
+    np.testing.assert_allclose(sums, expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(sums, add_rows(X, weights, labels, 5, 2))

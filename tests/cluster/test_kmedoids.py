@@ -1,5 +1,8 @@
 """The estimator: metrics, objects, input that is odd, and what it counts."""
 
+import tracemalloc
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -218,6 +221,76 @@ def test_bad_distances():
         small("pam", metric=lambda a, b: 0.0).fit([])
     with pytest.raises(ValueError, match="NaN"):
         small("pam").fit(np.full((5, 2), np.nan))
+    with pytest.raises(ValueError, match="infinity"):
+        small("pam").fit(np.full((5, 2), np.inf))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_nan_from_a_callable(algorithm):
+    def distance(a, b):
+        return np.nan if (a, b) == (7, 7) else abs(a - b)
+
+    model = small(algorithm, metric=distance)
+    with pytest.raises(ValueError, match="The distances contain NaN"):
+        model.fit(list(range(60)))
+    with pytest.raises(NotFittedError):
+        model.predict([1])
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_samples_of_weight_zero_do_not_count(algorithm):
+    weights = np.ones(150)
+    weights[::4] = 0
+    X = X_IRIS.copy()
+    X[::4] += 100
+    model = small(algorithm).fit(X, sample_weight=weights)
+    others = small(algorithm).fit(X[weights > 0])
+    np.testing.assert_array_equal(model.cluster_centers_, others.cluster_centers_)
+    np.testing.assert_allclose(model.inertia_, others.inertia_)
+    np.testing.assert_array_equal(model.labels_, model.predict(X))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_zero_vectors_under_cosine(algorithm):
+    X = X_IRIS - X_IRIS.mean(axis=0)
+    X[:5] = 0
+    model = small(algorithm, 3, metric="cosine").fit(X)
+    D = pairwise_distances(X, metric="cosine")
+    np.testing.assert_allclose(
+        model.inertia_, D[:, model.medoid_indices_].min(axis=1).sum(), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_large_offset_in_float32_moves_nothing(algorithm):
+    """Quarters are exact in float32 at this offset, so that the points are the same."""
+    X = np.round(4 * X_IRIS) / 4
+    far = (X + 2.0**20).astype(np.float32)
+    model = small(algorithm).fit(far)
+    reference = small(algorithm).fit(X.astype(np.float32))
+    np.testing.assert_allclose(model.inertia_, reference.inertia_, rtol=1e-6)
+    np.testing.assert_array_equal(model.medoid_indices_, reference.medoid_indices_)
+
+
+@pytest.mark.parametrize("algorithm", ["bandit", "eager"])
+def test_memory_stays_below_the_ceiling(algorithm):
+    """Beside the cache there are the working copy, sums for each arm, and a chunk."""
+    n, d, k = 12_000, 16, 4
+    X = np.random.default_rng(0).standard_normal((n, d)).astype(np.float32)
+    cache_size = 20e6
+    model = BanditKMedoids(
+        k, algorithm=algorithm, cache_size=cache_size, random_state=0, max_iter=2
+    )
+    tracemalloc.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    sums = 8 * n * 8 * (1 + k)
+    rows_at_once = 2**26
+    assert peak < cache_size + 2 * X.nbytes + 2 * sums + 4 * 512 * n + rows_at_once
+    assert 4 * n**2 > 5 * peak
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -263,12 +336,12 @@ def test_callbacks_see_build_and_swap_steps(recorder):
     assert recorder.events[-2:] == ["end fit", "teardown"]
 
 
-@pytest.mark.parametrize("kind", ["bandit", "pam", "scikit-learn", "callable"])
+@pytest.mark.parametrize("kind", ["bandit", "eager", "pam", "scikit-learn", "callable"])
 def test_interrupt_within_a_second(kind, interrupt):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((15_000, 300)).astype(np.float32)
-    if kind == "bandit":
-        model = BanditKMedoids(20, algorithm="bandit", n_jobs=1, random_state=0)
+    if kind in ("bandit", "eager"):
+        model = BanditKMedoids(20, algorithm=kind, n_jobs=1, random_state=0)
     elif kind == "pam":
         model = BanditKMedoids(20, algorithm="pam", n_jobs=1)
     elif kind == "scikit-learn":

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import pairwise_distances
 
-from sklearn_bandit.cluster import BanditKMedoids
+from sklearn_bandit.cluster import BanditKMedoids, _kmedoids
+from sklearn_bandit.cluster._clusters import SMALL
 
 METRICS = ["euclidean", "sqeuclidean", "cosine", "manhattan", "chebyshev"]
 
@@ -25,10 +26,11 @@ def test_equals_brute_force(metric, k, seed, brute_force_pam):
     assert model.n_iter_ == model.n_swaps_ + 1
 
 
+@pytest.mark.parametrize("n", [600, SMALL + 200])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("seed", range(6))
-def test_equals_fastpam1(dtype, seed, hard_points):
-    X = hard_points(600, 8, seed).astype(dtype)
+def test_equals_fastpam1(n, dtype, seed, hard_points):
+    X = hard_points(n, 8, seed).astype(dtype)
     model = BanditKMedoids(6, algorithm="pam").fit(X)
     D = pairwise_distances(X.astype(np.float64))
     reference = kmedoids.fastpam1(D, 6, init="build")
@@ -49,8 +51,25 @@ def test_equals_fastpam1(dtype, seed, hard_points):
 def test_ties_go_to_the_first_sample(X, k, brute_force_pam):
     """On a small grid, where most candidates tie."""
     path = brute_force_pam(pairwise_distances(X, metric="manhattan"), k)
-    model = BanditKMedoids(k, metric="manhattan", algorithm="pam").fit(X)
-    assert model.medoid_indices_.tolist() == path[-1]
+    for algorithm in ("pam", "bandit"):
+        model = BanditKMedoids(
+            k, metric="manhattan", algorithm=algorithm, random_state=0
+        ).fit(X)
+        assert model.medoid_indices_.tolist() == path[-1]
+
+
+@pytest.mark.parametrize("k", [1, 4])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_one_call_a_step_is_the_same_as_many(k, dtype, hard_points, monkeypatch):
+    X = hard_points(300, 4, 1).astype(dtype)
+    weights = np.random.default_rng(0).integers(1, 4, 300)
+    one = BanditKMedoids(k, algorithm="pam").fit(X, sample_weight=weights)
+    monkeypatch.setattr(_kmedoids, "SMALL", 0)
+    many = BanditKMedoids(k, algorithm="pam").fit(X, sample_weight=weights)
+    np.testing.assert_array_equal(one.medoid_indices_, many.medoid_indices_)
+    np.testing.assert_array_equal(one.labels_, many.labels_)
+    np.testing.assert_allclose(one.inertia_, many.inertia_, rtol=1e-12)
+    assert one.n_swaps_ == many.n_swaps_
 
 
 @pytest.mark.parametrize("cache_size", [0, 2000, 2**30])

@@ -3,14 +3,8 @@
 import numpy as np
 import pytest
 from sklearn_bandit.cluster._distances import ARM_TILE
-from sklearn_bandit.cluster._searches import (
-    accumulate,
-    exact_build,
-    exact_swap,
-    nearest_two,
-    reduce_bounds,
-    reduce_means,
-)
+from sklearn_bandit.cluster._exact import exact_build, exact_swap, nearest_two
+from sklearn_bandit.cluster._searches import accumulate, reduce_bounds, reduce_means
 
 M, N, K = 37, 600, 3
 NO_PROXY = np.empty(0), np.empty((N, 0))
@@ -56,7 +50,7 @@ def run(p, k, group, power=0, n_threads=2):
     names = "weights", "nearest", "second", "labels", "base", "slopes", "origins"
     arrays = (p[name] for name in names)
     order = np.argsort(p["labels"], kind="stable")
-    accumulate(p["tiles"], *arrays, power, k, order, sums, n_threads)
+    accumulate(p["tiles"], *arrays, power, k, order, N, sums, n_threads)
     return sums
 
 
@@ -67,6 +61,13 @@ def test_means(problem, k):
     arms = [rewards(problem, l).mean(axis=0) for l in (range(k) if k else [None])]
     np.testing.assert_allclose(means, np.min(arms, axis=0), rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(removed, np.argmin(arms, axis=0))
+
+
+@pytest.mark.parametrize("k", [0, K])
+@pytest.mark.parametrize("group", [1, 3, 6])
+def test_threads_do_not_matter(problem, k, group):
+    one, two = (run(problem, k, group, 2, n_threads) for n_threads in (1, 2))
+    np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize("k", [0, K])
