@@ -270,8 +270,8 @@ cdef extern from *:
     ) noexcept nogil
 
 
-# `simd_void` without AVX-512, for kernels that load more than they compute: arrays of numpy
-# begin 16 bytes into a cache line, so that each load of 64 bytes touches two of them.
+# `simd_void` without AVX-512, for kernels that load more than they compute: arrays of
+# numpy begin 16 bytes into a cache line, so that each load of 64 bytes touches two.
 cdef extern from *:
     """
     #ifndef SKB_SIMD_256
