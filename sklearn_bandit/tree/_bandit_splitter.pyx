@@ -107,6 +107,7 @@ count_rows
         self.batch_size = batch_size
         self.tol = tol
         self.min_rows = min_rows
+        self.exact_rows = min_rows - 1
         self.sample_room = max(
             min(n_samples // SAMPLE_SHARE, LARGEST_SAMPLE, SAMPLE_BYTES // stride),
             batch_size,

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._bootstrap import list_drawn
 from ._class_target import ClassTarget
 from ._grower import NodeBuffer
 from ._median_target import MedianTarget
@@ -104,7 +105,7 @@ class Problem:
         if weights is not None:
             ids = np.flatnonzero(weights).astype(np.uint32)
         elif counts is not None:
-            ids = np.flatnonzero(counts).astype(np.uint32)
+            ids = list_drawn(counts)
         else:
             ids = self.all_ids.copy()
         if self.is_classification:

@@ -29,6 +29,7 @@ cdef class Splitter:
     cdef Py_ssize_t[::1] free_sets          # those that no node has: all cells are 0
     cdef Py_ssize_t n_free
     cdef Py_ssize_t set                     # that of the node to search; -1: none
+    cdef Py_ssize_t exact_rows              # nodes up to this size are never sampled
     cdef readonly int64_t n_insertions
     cdef int64_t max_insertions
 

@@ -12,6 +12,7 @@ would be wasted deep in the tree.
 
 import numpy as np
 
+from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy, memset
 
@@ -70,6 +71,7 @@ cdef class Splitter:
         self.n_thresholds = n_thresholds
         self.constraints = constraints
         self.max_insertions = max_insertions
+        self.exact_rows = PY_SSIZE_T_MAX
         self.random = seed
         self.features = np.arange(self.n_features, dtype=np.int32)
         self.differences = np.empty(self.n_features // 8 + 16, dtype=np.uint64)
