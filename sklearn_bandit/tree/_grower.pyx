@@ -450,16 +450,27 @@ cdef class Grower:
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, Py_ssize_t n_left,
         Outcome outcome, const double* totals, double* left, double* right,
     ) noexcept nogil:
-        """Totals of both children: known from the search, or from their rows."""
+        """Totals of both children: known from the search, or from their rows.
+
+        Where nothing is lost by subtraction, only those of the smaller child are read.
+        """
         cdef Py_ssize_t k
 
-        if outcome == FOUND and self.target.keeps_left:
-            for k in range(self.target.n_channels):
-                left[k] = self.split.left[k]
-                right[k] = totals[k] - left[k]
-        else:
+        if not self.target.keeps_left:
             self.target.summarise(block, ids, n_left, left)
             self.target.summarise(block, ids + n_left, n - n_left, right)
+            return
+        if outcome == FOUND:
+            memcpy(left, self.split.left, self.target.n_channels * sizeof(double))
+        elif 2 * n_left <= n:
+            self.target.summarise(block, ids, n_left, left)
+        else:
+            self.target.summarise(block, ids + n_left, n - n_left, right)
+            for k in range(self.target.n_channels):
+                left[k] = totals[k] - right[k]
+            return
+        for k in range(self.target.n_channels):
+            right[k] = totals[k] - left[k]
 
     cdef bint is_valid(
         self, Py_ssize_t n, Py_ssize_t n_left, const double* left, const double* right
