@@ -11,7 +11,7 @@ not: sums over eight integers are written out below, to be inlined into such ker
 ``prefetch`` asks for a cache line ahead of its use.
 """
 
-from libc.stdint cimport int32_t, uint8_t, uint16_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 
 cdef extern from *:
     """
@@ -119,4 +119,152 @@ cdef extern from *:
     int32_t squares_8 "skb_squares_8"(const int32_t* x) noexcept nogil
     int32_t squared_distance_8 "skb_squared_distance_8"(
         const int32_t* x, const int32_t* y
+    ) noexcept nogil
+
+
+# Bytes of several rows that are compared at once; the sums stay in registers.
+cdef extern from *:
+    """
+    #ifndef SKB_LINES
+    #define SKB_LINES
+    #include <stdint.h>
+    #include <string.h>
+    #if defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12)
+    typedef uint64_t skb_line_64 __attribute__((vector_size(64)));
+    typedef uint64_t skb_line_16 __attribute__((vector_size(16)));
+    #define SKB_NOTE_DIFFERENCE(SIZE) \
+    SKB_INLINED void skb_note_difference_##SIZE( \
+        skb_line_##SIZE* noted, const void* x, const void* y) \
+    { \
+        skb_line_##SIZE a, b; \
+        memcpy(&a, x, SIZE); \
+        memcpy(&b, y, SIZE); \
+        *noted |= a ^ b; \
+    }
+    #else
+    typedef struct { uint64_t words[8]; } skb_line_64;
+    typedef struct { uint64_t words[2]; } skb_line_16;
+    #define SKB_NOTE_DIFFERENCE(SIZE) \
+    static void skb_note_difference_##SIZE( \
+        skb_line_##SIZE* noted, const void* x, const void* y) \
+    { \
+        uint64_t a[SIZE / 8], b[SIZE / 8]; \
+        memcpy(a, x, SIZE); \
+        memcpy(b, y, SIZE); \
+        for (int i = 0; i < SIZE / 8; i++) noted->words[i] |= a[i] ^ b[i]; \
+    }
+    #endif
+    SKB_NOTE_DIFFERENCE(64)
+    SKB_NOTE_DIFFERENCE(16)
+    #endif
+    """
+    ctypedef struct line_64 "skb_line_64":
+        pass
+    ctypedef struct line_16 "skb_line_16":
+        pass
+    void note_difference_64 "skb_note_difference_64"(   # set the bits that differ
+        line_64* noted, const void* x, const void* y
+    ) noexcept nogil
+    void note_difference_16 "skb_note_difference_16"(
+        line_16* noted, const void* x, const void* y
+    ) noexcept nogil
+
+
+# Products of short integers, summed: what a scan of class counts is made of.
+cdef extern from *:
+    """
+    #ifndef SKB_PRODUCTS
+    #define SKB_PRODUCTS
+    #include <stdint.h>
+    #if defined(__SSE2__) || defined(_M_X64)
+    #include <emmintrin.h>
+    typedef __m128i skb_eight;
+    typedef __m128i skb_four;
+    #define skb_load_eight(x) _mm_loadu_si128((const __m128i*) (x))
+    #define skb_store_eight(to, x) _mm_storeu_si128((__m128i*) (to), x)
+    #define skb_add_eight(x, y) _mm_add_epi16(x, y)
+    #define skb_multiply(x, y) _mm_madd_epi16(x, y)
+    #define skb_add_four(x, y) _mm_add_epi32(x, y)
+    #define skb_store_four(to, x) _mm_storeu_si128((__m128i*) (to), x)
+    #define skb_no_four() _mm_setzero_si128()
+    static inline __m128i skb_sum_three(__m128i a, __m128i b, __m128i c)
+    {
+        __m128i zero = _mm_setzero_si128();
+        __m128i ab = _mm_add_epi32(
+            _mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+        __m128i c0 = _mm_add_epi32(
+            _mm_unpacklo_epi32(c, zero), _mm_unpackhi_epi32(c, zero));
+        return _mm_add_epi32(
+            _mm_unpacklo_epi64(ab, c0), _mm_unpackhi_epi64(ab, c0));
+    }
+    #else
+    typedef struct { int16_t x[8]; } skb_eight;
+    typedef struct { int32_t x[4]; } skb_four;
+    static inline skb_eight skb_load_eight(const void* x)
+    { skb_eight r; memcpy(&r, x, 16); return r; }
+    static inline void skb_store_eight(void* to, skb_eight x) { memcpy(to, &x, 16); }
+    static inline skb_eight skb_add_eight(skb_eight x, skb_eight y)
+    { for (int i = 0; i < 8; i++) x.x[i] += y.x[i]; return x; }
+    static inline skb_four skb_multiply(skb_eight x, skb_eight y)
+    {
+        skb_four r;
+        for (int i = 0; i < 4; i++)
+            r.x[i] = x.x[2 * i] * y.x[2 * i] + x.x[2 * i + 1] * y.x[2 * i + 1];
+        return r;
+    }
+    static inline skb_four skb_add_four(skb_four x, skb_four y)
+    { for (int i = 0; i < 4; i++) x.x[i] += y.x[i]; return x; }
+    static inline void skb_store_four(void* to, skb_four x) { memcpy(to, &x, 16); }
+    static inline skb_four skb_no_four(void)
+    { skb_four r = {{0, 0, 0, 0}}; return r; }
+    static inline skb_four skb_sum_three(skb_four a, skb_four b, skb_four c)
+    {
+        skb_four r = {{0, 0, 0, 0}};
+        for (int i = 0; i < 4; i++)
+        { r.x[0] += a.x[i]; r.x[1] += b.x[i]; r.x[2] += c.x[i]; }
+        return r;
+    }
+    #endif
+    #endif
+    """
+    ctypedef struct eight_t "skb_eight":        # eight 16-bit integers
+        pass
+    ctypedef struct four_t "skb_four":          # four 32-bit integers
+        pass
+    eight_t load_eight "skb_load_eight"(const void* x) noexcept nogil
+    void store_eight "skb_store_eight"(void* to, eight_t x) noexcept nogil
+    eight_t add_eight "skb_add_eight"(eight_t x, eight_t y) noexcept nogil
+    four_t multiply "skb_multiply"(             # products, added in pairs
+        eight_t x, eight_t y
+    ) noexcept nogil
+    four_t no_four "skb_no_four"() noexcept nogil
+    four_t add_four "skb_add_four"(four_t x, four_t y) noexcept nogil
+    void store_four "skb_store_four"(void* to, four_t x) noexcept nogil
+    four_t sum_three "skb_sum_three"(           # the sums of a, of b and of c, and 0
+        four_t a, four_t b, four_t c
+    ) noexcept nogil
+
+
+# Masks of bytes.
+cdef extern from *:
+    """
+    #ifndef SKB_MASKS
+    #define SKB_MASKS
+    #include <stdint.h>
+    #if defined(__SSE2__) || defined(_M_X64)
+    #include <emmintrin.h>
+    static inline uint64_t skb_top_bits_16(const uint8_t* x)
+    { return (uint64_t) _mm_movemask_epi8(_mm_loadu_si128((const __m128i*) x)); }
+    #else
+    static inline uint64_t skb_top_bits_16(const uint8_t* x)
+    {
+        uint64_t bits = 0;
+        for (int i = 0; i < 16; i++) bits |= (uint64_t) (x[i] >> 7) << i;
+        return bits;
+    }
+    #endif
+    #endif
+    """
+    uint64_t top_bits_16 "skb_top_bits_16"(     # the highest bit of each of 16 bytes
+        const uint8_t* x
     ) noexcept nogil

@@ -68,7 +68,6 @@ count_rows
     cdef double delta
     cdef Py_ssize_t batch_size
     cdef double tol
-    cdef Py_ssize_t min_rows
     cdef Py_ssize_t n_drawn             # features in the present search
     cdef int kind                       # of the histograms in this search
     cdef int32_t[::1] drawn             # these features: slot i is for feature drawn[i]
@@ -107,7 +106,6 @@ count_rows
         self.batch_size = batch_size
         self.tol = tol
         self.min_rows = min_rows
-        self.exact_rows = min_rows - 1
         self.sample_room = max(
             min(n_samples // SAMPLE_SHARE, LARGEST_SAMPLE, SAMPLE_BYTES // stride),
             batch_size,

@@ -10,18 +10,20 @@ node, the score of all outputs is that of the concatenated class weights.
 """
 
 from libc.math cimport INFINITY, log2
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from sklearn_bandit._simd cimport (
     add_8, add_where_8, prefetch, simd_void, squared_distance_8, squares_8, sum_8,
+    top_bits_16,
 )
 
 from ._data cimport (
     MAX_GROUP, MISSING_BIN, N_LEVELS, N_SLOTS, SMALL, SPARSE, TINY_ROWS, Block, Cut,
     Limits, Split,
 )
+from ._gini_scan cimport GINI_WEIGHT, scan_gini
 from ._inline cimport inline_void, lowest_bit, sort_rows
 from ._target cimport Target, first_bins, is_allowed
 
@@ -52,6 +54,8 @@ cdef enum:
     CACHE_LINE = 64
     # Rows whose bins are gathered before they are compared with random thresholds.
     DIVIDED_ROWS = 64
+    # What marks a bin: a highest bit, for these are collected sixteen at a time.
+    MARK = 128
 
 
 cdef class ClassTarget(Target):
@@ -82,9 +86,10 @@ cdef class ClassTarget(Target):
     cdef Py_ssize_t max_classes
     cdef Py_ssize_t max_count           # largest integer weight
     cdef void* cells
+    cdef uint8_t* marks                 # of the bins that sparse histograms touch
     cdef double* running                # sums of a scan: room for 3 n_cells
     cdef double* tables                 # losses of the classes in both children
-    cdef double* divided                # class weights left of up to MAX_GROUP cuts
+    cdef double* divided                # scratch: MAX_GROUP numbers a class
     cdef uint16_t* copied_labels[N_LEVELS]  # targets of copied rows
     cdef uint16_t* copied_counts[N_LEVELS]
     cdef double* copied_weights[N_LEVELS]
@@ -117,6 +122,7 @@ cdef class ClassTarget(Target):
 
     def __dealloc__(self):
         free(self.cells)
+        free(self.marks)
         free(self.running)
         free(self.tables)
         free(self.divided)
@@ -130,11 +136,13 @@ cdef class ClassTarget(Target):
     cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1:
         Target.reserve(self, n_slots, count_rows)
         self.cells = calloc(n_slots * N_SLOTS * self.n_cells, self.cell_size(0))
+        self.marks = <uint8_t*> calloc(n_slots * N_SLOTS, 1)
         self.running = <double*> calloc(3 * self.n_cells, sizeof(double))
         self.tables = <double*> calloc(2 * self.n_cells, sizeof(double))
         self.divided = <double*> calloc(MAX_GROUP * self.n_channels, sizeof(double))
         if (
             self.cells == NULL
+            or self.marks == NULL
             or self.running == NULL
             or self.tables == NULL
             or self.divided == NULL
@@ -205,7 +213,19 @@ cdef class ClassTarget(Target):
     ) noexcept nogil:
         cdef Py_ssize_t i, j, n_outputs = self.n_outputs
         cdef double weight
+        cdef int64_t* counts = <int64_t*> self.divided
 
+        if self.integral and n_outputs == 1:
+            # Four sums a class in turn: the next need not wait for the last.
+            memset(counts, 0, 4 * self.n_channels * sizeof(int64_t))
+            for i in range(n):
+                counts[4 * block.labels[ids[i]] + (i & 3)] += block.counts[ids[i]]
+            for j in range(self.n_channels):
+                totals[j] = (
+                    counts[4 * j] + counts[4 * j + 1] + counts[4 * j + 2]
+                    + counts[4 * j + 3]
+                )
+            return
         memset(totals, 0, self.n_channels * sizeof(double))
         for i in range(n):
             weight = block.counts[ids[i]] if self.integral else block.weights[ids[i]]
@@ -282,22 +302,22 @@ cdef class ClassTarget(Target):
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, int kind,
     ) noexcept nogil:
-        cdef uint64_t* occupied = self.occupied + 4 * slot if kind & SPARSE else NULL
+        cdef uint8_t* marks = self.marks + slot * N_SLOTS if kind & SPARSE else NULL
         cdef void* cells = self.slot_cells(slot, kind)
 
         if kind & SMALL:
             fill_group[uint16_t](
-                <uint16_t*> cells, occupied, self.n_cells, block, self.n_outputs, ids,
+                <uint16_t*> cells, marks, self.n_cells, block, self.n_outputs, ids,
                 n, features, n_features,
             )
         elif self.integral:
             fill_group[int32_t](
-                <int32_t*> cells, occupied, self.n_cells, block, self.n_outputs, ids, n,
+                <int32_t*> cells, marks, self.n_cells, block, self.n_outputs, ids, n,
                 features, n_features,
             )
         else:
             fill_group[double](
-                <double*> cells, occupied, self.n_cells, block, self.n_outputs, ids, n,
+                <double*> cells, marks, self.n_cells, block, self.n_outputs, ids, n,
                 features, n_features,
             )
         if self.sizes != NULL:
@@ -309,9 +329,24 @@ cdef class ClassTarget(Target):
         const uint64_t* allowed, bint clear, Split* best,
     ) noexcept nogil:
         cdef void* cells = self.slot_cells(slot, kind)
+        cdef uint8_t bins[N_SLOTS]
         cdef Scan scan
-        cdef int word
 
+        if kind & SPARSE:
+            read_marks(self.marks + slot * N_SLOTS, clear, scan.bins)
+        else:
+            first_bins(n_bins, scan.bins)
+        if (
+            kind & SMALL
+            and clear
+            and allowed == NULL
+            and self.is_plain(totals, limits)
+            and not self.has_missing(<const uint16_t*> cells, scan.bins)
+        ):
+            return scan_gini(
+                <uint16_t*> cells, self.n_cells, bins, list_bins(scan.bins, bins),
+                totals, self.n_channels, feature, best,
+            )
         scan.n_channels = self.n_channels
         scan.n_cells = self.n_cells
         scan.n_outputs = self.n_outputs
@@ -327,13 +362,6 @@ cdef class ClassTarget(Target):
         scan.sizes = NULL
         if self.sizes != NULL:
             scan.sizes = self.sizes + slot * N_SLOTS
-        if kind & SPARSE:
-            for word in range(4):
-                scan.bins[word] = self.occupied[4 * slot + word]
-                if clear:
-                    self.occupied[4 * slot + word] = 0
-        else:
-            first_bins(n_bins, scan.bins)
         if kind & SMALL:
             scan_cells(<uint16_t*> cells, <int32_t*> self.running, &scan, best)
         elif self.integral:
@@ -342,15 +370,37 @@ cdef class ClassTarget(Target):
             scan_cells(<double*> cells, self.running, &scan, best)
         return scan.varies
 
+    cdef bint is_plain(self, const double* totals, const Limits* limits) noexcept nogil:
+        """Whether a node can be scanned the short way: all splits are allowed."""
+        return (
+            not self.entropy
+            and self.n_channels <= 16
+            and self.sizes == NULL
+            and not limits.monotonic
+            and limits.min_weight_leaf <= 1.0
+            and self.weight(totals) <= GINI_WEIGHT
+        )
+
+    cdef bint has_missing(
+        self, const uint16_t* cells, uint64_t* bins
+    ) noexcept nogil:
+        """Whether a bitmap of bins has rows in the missing one; if not, take it out."""
+        cdef Py_ssize_t k
+
+        if (bins[3] >> 63) & 1:
+            for k in range(self.n_channels):
+                if cells[MISSING_BIN * self.n_cells + k]:
+                    return True
+            bins[3] &= ~((<uint64_t> 1) << 63)
+        return False
+
     cdef void find_occupied(
         self, Py_ssize_t slot, int kind, int32_t n_bins, uint64_t* out
     ) noexcept nogil:
         cdef void* cells = self.slot_cells(slot, kind)
-        cdef int word
 
         if kind & SPARSE:
-            for word in range(4):
-                out[word] = self.occupied[4 * slot + word]
+            read_marks(self.marks + slot * N_SLOTS, False, out)
             return
         first_bins(n_bins, out)
         if kind & SMALL:
@@ -362,6 +412,7 @@ cdef class ClassTarget(Target):
 
     cdef void clear(self, Py_ssize_t slot, int kind) noexcept nogil:
         Target.clear(self, slot, kind)
+        memset(self.marks + slot * N_SLOTS, 0, N_SLOTS)
         memset(
             self.slot_cells(slot, kind), 0,
             N_SLOTS * self.n_cells * self.cell_size(kind),
@@ -546,7 +597,7 @@ cdef inline_void fill_rows(
     const int width,
     const bint sparse,
     cell_t* cells,
-    uint64_t* occupied,
+    uint8_t* marks,
     Py_ssize_t n_cells,
     const Block* block,
     Py_ssize_t n_outputs,
@@ -578,7 +629,7 @@ cdef inline_void fill_rows(
             for k in range(n_outputs):
                 cells[(j * N_SLOTS + bin) * n_cells + label[k]] += weight
             if sparse:
-                occupied[4 * j + (bin >> 6)] |= (<uint64_t> 1) << (bin & 63)
+                marks[j * N_SLOTS + bin] = MARK
 
 
 cdef void fill_column(
@@ -605,7 +656,7 @@ cdef inline_void fill_width(
     const bint sparse,
     int width,
     cell_t* cells,
-    uint64_t* occupied,
+    uint8_t* marks,
     Py_ssize_t n_cells,
     const Block* block,
     const uint32_t* ids,
@@ -614,26 +665,26 @@ cdef inline_void fill_width(
 ) noexcept nogil:
     """Add rows of one output with the number of features known to the compiler."""
     if width == 8:
-        fill_rows(8, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+        fill_rows(8, sparse, cells, marks, n_cells, block, 1, ids, n, features)
     elif width == 7:
-        fill_rows(7, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+        fill_rows(7, sparse, cells, marks, n_cells, block, 1, ids, n, features)
     elif width == 6:
-        fill_rows(6, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+        fill_rows(6, sparse, cells, marks, n_cells, block, 1, ids, n, features)
     elif width == 5:
-        fill_rows(5, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+        fill_rows(5, sparse, cells, marks, n_cells, block, 1, ids, n, features)
     elif width == 4:
-        fill_rows(4, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+        fill_rows(4, sparse, cells, marks, n_cells, block, 1, ids, n, features)
     elif width == 3:
-        fill_rows(3, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+        fill_rows(3, sparse, cells, marks, n_cells, block, 1, ids, n, features)
     elif width == 2:
-        fill_rows(2, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+        fill_rows(2, sparse, cells, marks, n_cells, block, 1, ids, n, features)
     else:
-        fill_rows(1, sparse, cells, occupied, n_cells, block, 1, ids, n, features)
+        fill_rows(1, sparse, cells, marks, n_cells, block, 1, ids, n, features)
 
 
 cdef void fill_group(
     cell_t* cells,
-    uint64_t* occupied,
+    uint8_t* marks,
     Py_ssize_t n_cells,
     const Block* block,
     Py_ssize_t n_outputs,
@@ -653,14 +704,14 @@ cdef void fill_group(
     widest = max(widest, <Py_ssize_t> 1) if n_outputs == 1 else 1
     while j < n_features:
         width = min(widest, n_features - j)
-        if occupied != NULL and n_outputs == 1:
+        if marks != NULL and n_outputs == 1:
             fill_width(
-                True, <int> width, cells + j * slot_size, occupied + 4 * j, n_cells,
+                True, <int> width, cells + j * slot_size, marks + j * N_SLOTS, n_cells,
                 block, ids, n, features + j,
             )
-        elif occupied != NULL:
+        elif marks != NULL:
             fill_rows(
-                1, True, cells + j * slot_size, occupied + 4 * j, n_cells, block,
+                1, True, cells + j * slot_size, marks + j * N_SLOTS, n_cells, block,
                 n_outputs, ids, n, features + j,
             )
         elif along_columns:
@@ -680,6 +731,33 @@ cdef void fill_group(
                 n, features + j,
             )
         j += width
+
+
+cdef void read_marks(uint8_t* marks, bint clear, uint64_t* bins) noexcept nogil:
+    """Make a bitmap of the bins that are marked."""
+    cdef int word, i
+
+    for word in range(4):
+        bins[word] = 0
+        for i in range(4):
+            bins[word] |= top_bits_16(marks + 64 * word + 16 * i) << (16 * i)
+    if clear:
+        memset(marks, 0, N_SLOTS)
+
+
+cdef Py_ssize_t list_bins(const uint64_t* bitmap, uint8_t* bins) noexcept nogil:
+    """List the bins of a bitmap; returns their number."""
+    cdef Py_ssize_t n = 0
+    cdef uint64_t bits
+    cdef int word
+
+    for word in range(4):
+        bits = bitmap[word]
+        while bits:
+            bins[n] = <uint8_t> (64 * word + lowest_bit(bits))
+            n += 1
+            bits &= bits - 1
+    return n
 
 
 cdef void drop_empty(

@@ -28,9 +28,11 @@ cdef enum:
     # exceed the second-level cache: against 256 KB, 1 MB saved a quarter of the time of
     # a tree on covertype (64 bytes a row) and on MNIST (784), 4 MB another 7% on MNIST.
     COPY_BYTES = 1 << 22
-    # However narrow they are, larger nodes may be for the bandit to sample, or for
-    # histograms to be subtracted.
-    COPY_ROWS = 8000
+    # However large the budget: so many bytes of narrow rows, or so many rows.
+    NARROW_BYTES = 1 << 20
+    COPY_ROWS = 16000
+    # Larger nodes have histograms to subtract from instead, where there are any.
+    SUBTRACT_ROWS = 8000
     # Levels of blocks: all samples, copied rows, copied rows with ranks for bins.
     ALL_ROWS = 0
     COPIED = 1
@@ -243,10 +245,12 @@ cdef class Grower:
         """Make room for the block of copied rows."""
         cdef Py_ssize_t stride = self.rows.shape[1]
 
-        self.copy_rows = COPY_ROWS
-        if self.splitter.n_sets == 0:
-            self.copy_rows = max(self.copy_rows, self.splitter.exact_rows)
+        self.copy_rows = max(NARROW_BYTES // stride, <Py_ssize_t> COPY_ROWS)
         self.copy_rows = min(COPY_BYTES // stride, self.copy_rows, len(self.ids))
+        # Only what is not copied is sampled, or has histograms to subtract from.
+        self.copy_rows = min(self.copy_rows, self.splitter.min_rows - 1)
+        if self.splitter.n_sets:
+            self.copy_rows = min(self.copy_rows, <Py_ssize_t> SUBTRACT_ROWS)
         self.copy_rows = max(self.copy_rows, min(MAX_RANKED, len(self.ids)))
         self.copied = <uint8_t*> malloc(self.copy_rows * stride)
         self.origin = <uint32_t*> malloc(self.copy_rows * sizeof(uint32_t))
@@ -452,25 +456,24 @@ cdef class Grower:
     ) noexcept nogil:
         """Totals of both children: known from the search, or from their rows.
 
-        Where nothing is lost by subtraction, only those of the smaller child are read.
+        Where nothing is lost in a difference, from the rows of the smaller child.
         """
-        cdef Py_ssize_t k
+        cdef Py_ssize_t k, n_channels = self.target.n_channels
 
         if not self.target.keeps_left:
             self.target.summarise(block, ids, n_left, left)
             self.target.summarise(block, ids + n_left, n - n_left, right)
-            return
-        if outcome == FOUND:
-            memcpy(left, self.split.left, self.target.n_channels * sizeof(double))
-        elif 2 * n_left <= n:
-            self.target.summarise(block, ids, n_left, left)
-        else:
+        elif outcome != FOUND and 2 * n_left > n:
             self.target.summarise(block, ids + n_left, n - n_left, right)
-            for k in range(self.target.n_channels):
+            for k in range(n_channels):
                 left[k] = totals[k] - right[k]
-            return
-        for k in range(self.target.n_channels):
-            right[k] = totals[k] - left[k]
+        else:
+            if outcome == FOUND:
+                memcpy(left, self.split.left, n_channels * sizeof(double))
+            else:
+                self.target.summarise(block, ids, n_left, left)
+            for k in range(n_channels):
+                right[k] = totals[k] - left[k]
 
     cdef bint is_valid(
         self, Py_ssize_t n, Py_ssize_t n_left, const double* left, const double* right

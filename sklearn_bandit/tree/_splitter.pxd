@@ -20,7 +20,7 @@ cdef class Splitter:
     cdef const int32_t[::1] n_bins
     cdef const int8_t[::1] constraints      # monotonic, per feature
     cdef int32_t[::1] features              # all features, known constants in front
-    cdef uint64_t[::1] differences          # scratch: which bytes vary among rows
+    cdef uint8_t[::1] differences           # scratch: which features vary among rows
     cdef uint8_t[::1] smallest              # scratch: range of the bins in a node
     cdef uint8_t[::1] largest
     cdef double[:, ::1] lefts               # scratch: totals left of a group's cuts
@@ -29,7 +29,7 @@ cdef class Splitter:
     cdef Py_ssize_t[::1] free_sets          # those that no node has: all cells are 0
     cdef Py_ssize_t n_free
     cdef Py_ssize_t set                     # that of the node to search; -1: none
-    cdef Py_ssize_t exact_rows              # nodes up to this size are never sampled
+    cdef Py_ssize_t min_rows                # a node of this many rows may be sampled
     cdef readonly int64_t n_insertions
     cdef int64_t max_insertions
 

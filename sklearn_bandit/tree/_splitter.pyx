@@ -16,7 +16,9 @@ from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy, memset
 
-from sklearn_bandit._simd cimport simd_void
+from sklearn_bandit._simd cimport (
+    line_16, line_64, note_difference_16, note_difference_64, simd_void,
+)
 
 from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE
 from ._inline cimport lowest_bit
@@ -71,10 +73,9 @@ cdef class Splitter:
         self.n_thresholds = n_thresholds
         self.constraints = constraints
         self.max_insertions = max_insertions
-        self.exact_rows = PY_SSIZE_T_MAX
         self.random = seed
         self.features = np.arange(self.n_features, dtype=np.int32)
-        self.differences = np.empty(self.n_features // 8 + 16, dtype=np.uint64)
+        self.differences = np.empty(self.n_features + 64, dtype=np.uint8)
         self.smallest = np.empty(self.n_features + 64, dtype=np.uint8)
         self.largest = np.empty(self.n_features + 64, dtype=np.uint8)
         self.lefts = np.empty((MAX_GROUP, target.n_channels))
@@ -82,6 +83,7 @@ cdef class Splitter:
         self.free_sets = np.arange(n_sets, dtype=np.intp)
         self.n_free = n_sets
         self.set = -1
+        self.min_rows = PY_SSIZE_T_MAX
         target.reserve(self.slots_needed(), count_rows)
 
     def slots_needed(self):
@@ -489,12 +491,9 @@ cdef class Splitter:
     ) noexcept nogil:
         """Set all features aside that are constant in a block of copied rows."""
         cdef Py_ssize_t place
-        cdef const uint8_t* differs = <const uint8_t*> &self.differences[0]
+        cdef uint8_t* differs = &self.differences[0]
 
-        compare_rows(
-            <const uint64_t*> block.rows, block.stride // 8, ids, n,
-            &self.differences[0]
-        )
+        compare_rows(block.rows, block.stride, ids, n, differs)
         for place in range(n_constant[0], self.n_features):
             if not differs[self.features[place]]:
                 self.set_aside(place, n_constant)
@@ -526,17 +525,27 @@ cdef simd_void find_ranges(
 
 
 cdef simd_void compare_rows(
-    const uint64_t* rows, Py_ssize_t n_words, const uint32_t* ids, Py_ssize_t n,
-    uint64_t* out,
+    const uint8_t* rows, Py_ssize_t stride, const uint32_t* ids, Py_ssize_t n,
+    uint8_t* out,
 ) noexcept nogil:
-    """Set the bytes of `out` in which not all rows are equal."""
-    cdef const uint64_t* first = rows + ids[0] * n_words
-    cdef const uint64_t* row
-    cdef Py_ssize_t i, j
+    """Set the bytes of `out` in which not all rows are equal, others to 0.
 
-    for j in range(n_words):
-        out[j] = 0
-    for i in range(1, n):
-        row = rows + ids[i] * n_words
-        for j in range(n_words):
-            out[j] |= row[j] ^ first[j]
+    A piece of the rows at a time, so that what is noted stays in a register.
+    """
+    cdef const uint8_t* first = rows + ids[0] * stride
+    cdef Py_ssize_t start = 0, i
+    cdef line_64 noted
+    cdef line_16 rest
+
+    while start + 64 <= stride:
+        memset(&noted, 0, 64)
+        for i in range(1, n):
+            note_difference_64(&noted, rows + ids[i] * stride + start, first + start)
+        memcpy(out + start, &noted, 64)
+        start += 64
+    while start < stride:
+        memset(&rest, 0, 16)
+        for i in range(1, n):
+            note_difference_16(&rest, rows + ids[i] * stride + start, first + start)
+        memcpy(out + start, &rest, 16)
+        start += 16

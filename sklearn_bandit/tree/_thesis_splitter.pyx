@@ -75,7 +75,6 @@ count_rows
             self, target, n_bins, max_features, n_thresholds, constraints,
             max_insertions, seed, count_rows,
         )
-        self.exact_rows = 0
         n_slots = min(self.max_features, self.n_features)
         self.has_missing = has_missing
         self.n_classes = n_classes

@@ -1,0 +1,240 @@
+"""The scan of a small histogram of one output by Gini.
+
+The common case of a scan, in the order that keeps a processor busy: no branch depends
+on what was just computed. First, one step a bin, the numbers that a score needs; then
+the scores of all thresholds, several at once; last the best of them.
+
+With the class weights L on the left and T of the node these numbers are ``sum(L^2)``,
+``sum(T L)`` and ``sum(L)``. Adding the counts h of a bin adds ``sum(h (2 L + h))``,
+``sum(T h)`` and ``sum(h)`` to them: integers, exact in any order. The right side's
+``sum((T - L)^2)`` follows.
+"""
+
+from libc.string cimport memset
+
+from sklearn_bandit._simd cimport (
+    add_eight, add_four, eight_t, four_t, load_eight, multiply, no_four, simd_void,
+    store_eight, store_four, sum_three,
+)
+
+from ._data cimport N_SLOTS
+from ._inline cimport inline_void
+
+cdef enum:
+    MAX_CELLS = 16
+
+
+cdef struct Sums:
+    # Of what is on the left of a threshold.
+    int32_t squares             # squared class weights
+    int32_t products            # class weights times those of the node
+    int32_t weight
+    int32_t unused
+
+
+cdef struct Search:
+    uint16_t* cells
+    const uint8_t* bins
+    Py_ssize_t n_bins
+    uint16_t totals[MAX_CELLS]  # class weights of the node, their sum and squares' sum
+    int32_t weight
+    int32_t squares
+    double best_score           # in: to be beaten; out: the best
+    Py_ssize_t chosen           # out: place of the bin before the threshold; -1: none
+    Py_ssize_t next             # out: place of the occupied bin behind it
+    uint16_t left[MAX_CELLS]    # out: class weights on its left
+    bint varies                 # out: whether two bins are occupied
+
+
+cdef inline_void add_bins(
+    const int width, const uint16_t* cells, const uint8_t* bins, Py_ssize_t n_bins,
+    const uint16_t* totals, Sums* sums,
+) noexcept nogil:
+    """The sums left of the threshold after each bin."""
+    cdef uint16_t ones[8]
+    cdef eight_t unit, counts, more, node, node_more, left, left_more, next
+    cdef four_t squares, products, weight, running = no_four()
+    cdef int32_t small[4]
+    cdef int32_t count
+    cdef int32_t sum_squares = 0, sum_products = 0, sum_weight = 0
+    cdef Py_ssize_t i
+    cdef int k
+
+    if width < 8:
+        memset(small, 0, sizeof(small))
+        for i in range(n_bins):
+            for k in range(width):
+                count = cells[bins[i] * width + k]
+                sum_squares += count * (2 * small[k] + count)
+                sum_products += count * totals[k]
+                sum_weight += count
+                small[k] += count
+            sums[i].squares = sum_squares
+            sums[i].products = sum_products
+            sums[i].weight = sum_weight
+        return
+    for k in range(8):
+        ones[k] = 1
+    unit = load_eight(ones)
+    node = load_eight(totals)
+    memset(&left, 0, sizeof(left))
+    if width == 8:
+        for i in range(n_bins):
+            counts = load_eight(cells + bins[i] * 8)
+            next = add_eight(left, counts)
+            squares = add_four(multiply(counts, left), multiply(counts, next))
+            products = multiply(counts, node)
+            weight = multiply(counts, unit)
+            running = add_four(running, sum_three(squares, products, weight))
+            store_four(&sums[i], running)
+            left = next
+        return
+    node_more = load_eight(totals + 8)
+    memset(&left_more, 0, sizeof(left_more))
+    for i in range(n_bins):
+        counts = load_eight(cells + bins[i] * 16)
+        next = add_eight(left, counts)
+        squares = add_four(multiply(counts, left), multiply(counts, next))
+        left = next
+        more = load_eight(cells + bins[i] * 16 + 8)
+        next = add_eight(left_more, more)
+        squares = add_four(squares, multiply(more, left_more))
+        squares = add_four(squares, multiply(more, next))
+        left_more = next
+        products = add_four(multiply(counts, node), multiply(more, node_more))
+        weight = multiply(add_eight(counts, more), unit)
+        running = add_four(running, sum_three(squares, products, weight))
+        store_four(&sums[i], running)
+
+
+cdef inline_void score_sums(
+    const Sums* sums, Py_ssize_t n, int32_t node_squares, int32_t node_weight,
+    double* scores,
+) noexcept nogil:
+    """Scores of the thresholds; not a number where one side is empty."""
+    cdef Py_ssize_t i
+    cdef int32_t right
+
+    for i in range(n):
+        right = (node_squares - sums[i].products) - (sums[i].products - sums[i].squares)
+        scores[i] = (
+            <double> sums[i].squares / sums[i].weight
+            + <double> right / (node_weight - sums[i].weight)
+        )
+
+
+cdef inline_void sum_bins(
+    const int width, const uint16_t* cells, const uint8_t* bins, Py_ssize_t n_bins,
+    uint16_t* out,
+) noexcept nogil:
+    """Class weights in some bins."""
+    cdef Py_ssize_t i
+    cdef int k
+    cdef eight_t sum, sum_more
+
+    if width >= 8:
+        memset(&sum, 0, sizeof(sum))
+        memset(&sum_more, 0, sizeof(sum_more))
+        for i in range(n_bins):
+            sum = add_eight(sum, load_eight(cells + bins[i] * width))
+            if width > 8:
+                sum_more = add_eight(
+                    sum_more, load_eight(cells + bins[i] * width + 8)
+                )
+        store_eight(out, sum)
+        store_eight(out + 8, sum_more)
+        return
+    for k in range(width):
+        out[k] = 0
+    for i in range(n_bins):
+        for k in range(width):
+            out[k] += cells[bins[i] * width + k]
+
+
+cdef inline_void scan_width(const int width, Search* search) noexcept nogil:
+    """Scan with the number of cells known to the compiler."""
+    cdef Sums sums[N_SLOTS]
+    cdef double scores[N_SLOTS]
+    cdef Py_ssize_t i, chosen = -1, n = search.n_bins
+    cdef double best_score = search.best_score
+
+    add_bins(width, search.cells, search.bins, n, search.totals, sums)
+    score_sums(sums, n, search.squares, search.weight, scores)
+    for i in range(n):
+        if scores[i] > best_score:
+            best_score = scores[i]
+            chosen = i
+    search.best_score = best_score
+    search.chosen = chosen
+    if chosen >= 0:
+        sum_bins(width, search.cells, search.bins, chosen + 1, search.left)
+        search.next = chosen + 1
+        while sums[search.next].weight == sums[chosen].weight:
+            search.next += 1
+    i = 0
+    while i < n and sums[i].weight == 0:
+        i += 1
+    search.varies = i < n and sums[i].weight < search.weight
+    for i in range(n):
+        memset(
+            search.cells + search.bins[i] * width, 0, width * sizeof(uint16_t)
+        )
+
+
+cdef simd_void scan_2(Search* search) noexcept nogil:
+    scan_width(2, search)
+
+
+cdef simd_void scan_4(Search* search) noexcept nogil:
+    scan_width(4, search)
+
+
+cdef simd_void scan_8(Search* search) noexcept nogil:
+    scan_width(8, search)
+
+
+cdef simd_void scan_16(Search* search) noexcept nogil:
+    scan_width(16, search)
+
+
+cdef bint scan_gini(
+    uint16_t* cells, Py_ssize_t n_cells, const uint8_t* bins, Py_ssize_t n_bins,
+    const double* totals, Py_ssize_t n_classes, int32_t feature, Split* best,
+) noexcept nogil:
+    """Find the best threshold of a feature without missing values; empty the cells.
+
+    All splits are allowed. Empty bins may be listed. Returns whether the feature
+    varies.
+    """
+    cdef Search search
+    cdef Py_ssize_t k
+
+    search.cells = cells
+    search.bins = bins
+    search.n_bins = n_bins
+    search.best_score = best.score
+    search.weight = 0
+    search.squares = 0
+    memset(search.totals, 0, sizeof(search.totals))
+    for k in range(n_classes):
+        search.totals[k] = <uint16_t> totals[k]
+        search.weight += search.totals[k]
+        search.squares += search.totals[k] * search.totals[k]
+    if n_cells == 2:
+        scan_2(&search)
+    elif n_cells == 4:
+        scan_4(&search)
+    elif n_cells == 8:
+        scan_8(&search)
+    else:
+        scan_16(&search)
+    if search.chosen >= 0:
+        best.score = search.best_score
+        best.feature = feature
+        best.bin = bins[search.chosen]
+        best.next_bin = bins[search.next]
+        best.missing_left = False
+        best.has_missing = False
+        for k in range(n_classes):
+            best.left[k] = search.left[k]
+    return search.varies
