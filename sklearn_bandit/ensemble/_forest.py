@@ -27,6 +27,7 @@ from sklearn_bandit._compat import (
     with_callbacks,
 )
 from sklearn_bandit._progress import ProgressMixin
+from sklearn_bandit.tree._bootstrap import draw_counts
 from sklearn_bandit.tree._growth import root_cost
 from sklearn_bandit.tree._problem import Problem, as_counts
 from sklearn_bandit.tree._validation import (
@@ -400,7 +401,9 @@ def grow_one(
         print(f"building tree {index + 1} of {n_trees}")
     seed = tree.random_state
     counts, by_row = None, weights
-    if bootstrap:
+    if bootstrap and weights is None and not balance:
+        counts = draw_counts(seed, problem.n_samples, n_draws)
+    elif bootstrap:
         indices = bootstrap_indices(seed, problem.n_samples, n_draws, weights)
         drawn = np.bincount(indices, minlength=problem.n_samples)
         counts = drawn.astype(np.uint16)

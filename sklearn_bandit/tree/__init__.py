@@ -5,9 +5,10 @@ The data go one way:
 - ``_validation``: checks that trees and forests share
 - ``_packing``, ``_binning``, ``_matrix``: samples in bins of one byte, by row and by
   column
-- ``_problem``: what all trees of a fit share; makes the *target* of each tree
+- ``_problem``: what all trees of a fit share; makes the *target* of each tree;
+  ``_bootstrap``: its bootstrap sample
 - ``_target`` and its kinds ``_class_target``, ``_real_target``, ``_median_target``:
-  criteria, histograms, losses
+  criteria, histograms, losses; ``_pairs``: the smallest nodes of ``_real_target``
 - ``_splitter`` (exact) and ``_bandit_splitter`` (MABSplit): the best split of a node
 - ``_grower``: nodes, depth first or best first; ``_ranking``: fine thresholds in small
   ones

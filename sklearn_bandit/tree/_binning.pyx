@@ -5,6 +5,11 @@ Any other is cut so that its bins hold about equally many of the sampled values,
 that alone fills a bin getting a bin of its own. The bin of x is the number of edges
 below x, and that of a missing value is `MISSING_BIN`.
 
+An edge is the middle between two neighbours in the sample, the last of its bin and the
+first of the next. These two are all that is kept of the values: the middle between the
+last of one bin and the first of any later one is at or between the edges that part
+them, so as a threshold it divides all samples as their bins do, not only the sampled.
+
 Assignment is a search among up to 254 sorted edges, made short by a table: the range of
 the edges is cut into `N_CELLS` cells of equal width, and the table gives the number of
 edges before each cell. What is left are the edges inside the cell of x, at most one if
@@ -24,6 +29,7 @@ import numpy as np
 
 from cython.parallel cimport prange
 from libc.float cimport FLT_MAX
+from libc.math cimport INFINITY, fabsf, nextafterf
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -57,8 +63,12 @@ cdef enum:
 
 
 cdef inline float _midpoint(float low, float high) noexcept nogil:
-    """An edge with low <= edge < high."""
-    cdef float middle = <float>((<double>low + <double>high) / 2.0)
+    """An edge with low <= edge < high: the last number not above their middle."""
+    cdef double exact = <double>low / 2.0 + <double>high / 2.0
+    cdef float middle = <float>exact
+
+    if middle > exact:
+        middle = nextafterf(middle, -INFINITY)
     return middle if low <= middle < high else low
 
 
@@ -158,12 +168,12 @@ cdef Py_ssize_t _cut(
 
 cdef simd_void _find_cells(
     const float* values, Py_ssize_t n, float origin, float scale, int32_t* cells,
-    bint* any_missing
+    bint* any_missing, bint* any_infinite
 ) noexcept nogil:
     """Cell of each value; that of a missing value is any."""
     cdef Py_ssize_t i
     cdef float cell
-    cdef int missing = 0
+    cdef int missing = 0, infinite = 0
 
     for i in range(n):
         cell = (values[i] - origin) * scale
@@ -171,7 +181,9 @@ cdef simd_void _find_cells(
         cell = cell if cell < N_CELLS - 1 else N_CELLS - 1
         cells[i] = <int32_t>cell
         missing |= values[i] != values[i]
+        infinite |= fabsf(values[i]) > FLT_MAX
     any_missing[0] = missing
+    any_infinite[0] = infinite
 
 
 cdef void _find_bins(
@@ -312,15 +324,15 @@ cdef class Binner:
     cdef int32_t[::1] n_edges
     cdef int32_t[::1] n_distinct    # values in the sample
     cdef uint8_t[::1] is_exact      # one bin a value
-    cdef float[:, ::1] values       # exact features: the value of each bin, then NaN
+    cdef float[:, ::1] low          # smallest and largest sampled value in each bin
+    cdef float[:, ::1] high
     cdef float[::1] origin          # where the first cell starts
     cdef float[::1] scale           # cells per unit
     cdef uint8_t[:, ::1] table      # number of edges before each cell
     cdef uint8_t[::1] n_halvings    # that settle the fullest cell
     # What each thread has seen:
-    cdef float[:, :, ::1] low       # smallest value in a bin (exact: of those missed)
-    cdef float[:, :, ::1] high
     cdef uint8_t[:, ::1] any_missing
+    cdef uint8_t[:, ::1] any_infinite
     cdef float[:, :, ::1] missed    # values that the sample of an exact feature missed
     cdef int32_t[:, ::1] n_missed   # one more than there is room for: too many
 
@@ -334,15 +346,15 @@ cdef class Binner:
         self.n_edges = np.zeros(n_features, dtype=np.int32)
         self.n_distinct = np.zeros(n_features, dtype=np.int32)
         self.is_exact = np.zeros(n_features, dtype=np.uint8)
-        self.values = np.full((n_features, N_SLOTS), np.nan, dtype=np.float32)
+        self.low = np.zeros((n_features, N_SLOTS), dtype=np.float32)
+        self.high = np.zeros((n_features, N_SLOTS), dtype=np.float32)
         self.origin = np.zeros(n_features, dtype=np.float32)
         self.scale = np.zeros(n_features, dtype=np.float32)
         self.table = np.zeros((n_features, N_CELLS), dtype=np.uint8)
         self.n_halvings = np.zeros(n_features, dtype=np.uint8)
         seen = (n_threads, n_features)
-        self.low = np.full((*seen, N_SLOTS), np.inf, dtype=np.float32)
-        self.high = np.full((*seen, N_SLOTS), -np.inf, dtype=np.float32)
         self.any_missing = np.zeros(seen, dtype=np.uint8)
+        self.any_infinite = np.zeros(seen, dtype=np.uint8)
         self.missed = np.empty((*seen, N_SLOTS), dtype=np.float32)
         self.n_missed = np.zeros(seen, dtype=np.int32)
 
@@ -402,7 +414,7 @@ cdef class Binner:
         X : MatrixView
             The matrix, of uint8 or bool.
         """
-        cdef Py_ssize_t n = X.matrix.n_rows, task, feature, value, n_distinct, bin_
+        cdef Py_ssize_t n = X.matrix.n_rows, task, feature, value, n_distinct
         cdef Py_ssize_t n_tasks = (n + TASK_ROWS - 1) // TASK_ROWS
         cdef uint32_t[:, :, ::1] counts = np.zeros(
             (self.n_threads, self.n_features, N_SLOTS), dtype=np.uint32
@@ -428,12 +440,6 @@ cdef class Binner:
                     n_distinct += 1
             self._set_edges(feature, values, present, n_distinct, unit_cells=True)
             self.is_exact[feature] = False  # no value can be missed
-            for value in range(n_distinct):
-                bin_ = self.table[feature, <Py_ssize_t>values[value]]
-                self.low[0, feature, bin_] = min(
-                    self.low[0, feature, bin_], values[value]
-                )
-                self.high[0, feature, bin_] = values[value]
 
     def assign(
         self,
@@ -476,8 +482,7 @@ cdef class Binner:
         changed = []
         n_missed = np.asarray(self.n_missed)
         for feature in np.flatnonzero(n_missed.any(axis=0)):
-            known = np.asarray(self.values)[feature]
-            known = known[~np.isnan(known)]
+            known = self._known(feature)
             if n_missed[:, feature].max() <= self.max_bins - len(known):
                 missed = [
                     np.asarray(self.missed)[thread, feature, :count]
@@ -499,30 +504,29 @@ cdef class Binner:
         has_missing : ndarray of uint8 of shape (n_features,)
             Whether there are missing values.
         low, high : ndarray of float64 of shape (n_features, 255)
-            Smallest and largest value in each bin; 0 where there is none.
+            Smallest and largest sampled value in each bin; 0 where there is none.
         n_distinct : ndarray of int32 of shape (n_features,)
             Number of distinct values in the sample that the edges are from.
+        has_infinite : ndarray of uint8 of shape (n_features,)
+            Whether there are infinite values.
         """
-        n_bins = np.asarray(self.n_edges) + 1
-        has_missing = np.asarray(self.any_missing).max(axis=0)
-        low = np.asarray(self.low).min(axis=0)[:, :MAX_BINS].astype(np.float64)
-        high = np.asarray(self.high).max(axis=0)[:, :MAX_BINS].astype(np.float64)
-        values = np.asarray(self.values)[:, :MAX_BINS]
-        exact = np.asarray(self.is_exact, dtype=bool)[:, np.newaxis]
-        np.fmin(low, values, out=low, where=exact)
-        np.fmax(high, values, out=high, where=exact)
-        unused = low > high
-        low[unused] = 0.0
-        high[unused] = 0.0
-        n_distinct = np.asarray(self.n_distinct)
-        return n_bins.astype(np.int32), has_missing, low, high, n_distinct
+        return (
+            (np.asarray(self.n_edges) + 1).astype(np.int32),
+            np.asarray(self.any_missing).max(axis=0),
+            np.asarray(self.low)[:, :MAX_BINS].astype(np.float64),
+            np.asarray(self.high)[:, :MAX_BINS].astype(np.float64),
+            np.asarray(self.n_distinct),
+            np.asarray(self.any_infinite).max(axis=0),
+        )
+
+    def _known(self, Py_ssize_t feature):
+        """Values of an exact feature."""
+        return np.asarray(self.low)[feature, : self.n_distinct[feature]]
 
     def _set_values(self, Py_ssize_t feature, const float[::1] values):
         """One bin for each of some sorted distinct values."""
         cdef uint32_t[::1] counts = np.ones(values.shape[0], dtype=np.uint32)
         self._set_edges(feature, &values[0], &counts[0], values.shape[0])
-        np.asarray(self.low)[:, feature] = np.inf
-        np.asarray(self.high)[:, feature] = -np.inf
         np.asarray(self.n_missed)[:, feature] = 0
 
     cdef void _set_edges(
@@ -535,19 +539,23 @@ cdef class Binner:
     ) noexcept nogil:
         """Edges and look-up table of a feature from its n distinct values."""
         cdef float* edges = &self.edges[feature, 0]
-        cdef Py_ssize_t n_edges, i, fullest = 0, before
+        cdef Py_ssize_t n_edges, i, fullest = 0, before, bin_ = 0
         cdef int32_t[N_SLOTS] cells
-        cdef bint unused
+        cdef bint unused, unused_too
         cdef int cell
         cdef float width
 
         self.n_distinct[feature] = n
         self.is_exact[feature] = n <= self.max_bins
-        if self.is_exact[feature]:
-            for i in range(n):
-                self.values[feature, i] = values[i]
         n_edges = _cut(values, counts, n, self.max_bins, edges)
         self.n_edges[feature] = n_edges
+        for i in range(n):
+            if bin_ < n_edges and values[i] > edges[bin_]:
+                bin_ += 1
+                self.low[feature, bin_] = values[i]
+            elif i == 0:
+                self.low[feature, 0] = values[0]
+            self.high[feature, bin_] = values[i]
         self.n_halvings[feature] = 0
         if n_edges == 0:
             return
@@ -561,7 +569,8 @@ cdef class Binner:
         elif width > 0.0:
             self.scale[feature] = min((N_CELLS - 1) / width, FLT_MAX)
         _find_cells(
-            edges, n_edges, self.origin[feature], self.scale[feature], cells, &unused
+            edges, n_edges, self.origin[feature], self.scale[feature], cells, &unused,
+            &unused_too,
         )
         i = 0
         for cell in range(N_CELLS):
@@ -629,14 +638,13 @@ cdef class Binner:
         """Bins of a few values of one feature."""
         cdef int32_t[BLOCK_ROWS] cells
         cdef int thread = thread_num()
-        cdef bint any_missing, any_missed = False
-        cdef const float* known = &self.values[feature, 0]
-        cdef float* low = &self.low[thread, feature, 0]
-        cdef float* high = &self.high[thread, feature, 0]
+        cdef bint any_missing, any_infinite, any_missed = False
+        cdef const float* known = &self.low[feature, 0]
         cdef Py_ssize_t i
 
         _find_cells(
-            values, n, self.origin[feature], self.scale[feature], cells, &any_missing
+            values, n, self.origin[feature], self.scale[feature], cells, &any_missing,
+            &any_infinite,
         )
         _find_bins(
             values, cells, n, &self.table[feature, 0], &self.edges[feature, 0],
@@ -647,20 +655,15 @@ cdef class Binner:
             for i in range(n):
                 if values[i] != values[i]:
                     bins[i] = MISSING
+        if any_infinite:
+            self.any_infinite[thread, feature] = True
         if not self.is_exact[feature]:
-            for i in range(n):
-                if values[i] < low[bins[i]]:
-                    low[bins[i]] = values[i]
-                if values[i] > high[bins[i]]:
-                    high[bins[i]] = values[i]
             return
         for i in range(n):
             any_missed |= values[i] != known[bins[i]]
         if any_missed:
             for i in range(n):
                 if bins[i] != MISSING and values[i] != known[bins[i]]:
-                    low[bins[i]] = min(low[bins[i]], values[i])
-                    high[bins[i]] = max(high[bins[i]], values[i])
                     self._miss(thread, feature, values[i])
 
     cdef void _miss(self, int thread, Py_ssize_t feature, float value) noexcept nogil:

@@ -47,7 +47,8 @@ class PackedData:
     has_missing : ndarray of uint8 of shape (n_features,)
         Whether the feature has missing values; their bin is `MISSING_BIN`.
     bin_low, bin_high : ndarray of float64 of shape (n_features, 255)
-        Smallest and largest value (as float32) in each bin over all samples.
+        Smallest and largest value (as float32) in each bin, of the samples that
+        quantiles are taken from.
     is_coarse : ndarray of uint8 of shape (n_features,)
         Whether bins hide many values of the feature, so that it pays to look at these
         in small nodes.
@@ -85,9 +86,8 @@ class PackedData:
         Returns
         -------
         float or ndarray of float
-            Midpoint between the bins. The values are float32, so that the midpoint in
-            float64 is strictly between them, and ``float32(x) <= threshold`` tells the
-            sides apart as the bins do.
+            Midpoint between the bins: ``float32(x) <= threshold`` tells the sides apart
+            as the bins do, for all samples.
         """
         return (self.bin_high[feature, left] + self.bin_low[feature, right]) / 2.0
 
@@ -128,10 +128,10 @@ def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None):
                 X[:, group], sample, max_bins, n_threads, rows[:, group], columns[group]
             )
         )
-    n_bins, has_missing, bin_low, bin_high, n_distinct = map(
+    n_bins, has_missing, bin_low, bin_high, n_distinct, has_infinite = map(
         np.concatenate, zip(*parts, strict=True)
     )
-    if not (np.isfinite(bin_low).all() and np.isfinite(bin_high).all()):
+    if has_infinite.any():
         raise ValueError(
             "Input X contains infinity or a value too large for dtype('float32')."
         )

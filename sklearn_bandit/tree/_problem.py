@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._bootstrap import list_drawn
 from ._class_target import ClassTarget
 from ._grower import NodeBuffer
 from ._median_target import MedianTarget
@@ -57,8 +58,10 @@ class Problem:
                     f"At most {MAX_LABELS} classes, over all outputs, are supported; "
                     f"y has {self.n_classes.sum()}."
                 )
+            self.labels = y.astype(np.uint16)
             first = np.cumsum(self.n_classes) - self.n_classes
-            self.labels = np.ascontiguousarray(y + first, dtype=np.uint16)
+            if len(first) > 1:
+                self.labels += first.astype(np.uint16)
         else:
             self.n_classes = np.ones(y.shape[1], dtype=np.intp)
             self.shift = np.zeros(y.shape[1])
@@ -66,8 +69,7 @@ class Problem:
                 present = y if weights is None else y[weights > 0]
                 self.shift = present.mean(axis=0, dtype=np.float64)
             self.centred = np.asarray(y, dtype=np.float64) - self.shift
-        self.ones = np.ones(self.n_samples, dtype=np.uint16)
-        self.all_ids = np.arange(self.n_samples, dtype=np.uint32)
+        self.ones = None
         self.buffers = []
 
     def __getstate__(self):
@@ -104,11 +106,13 @@ class Problem:
         if weights is not None:
             ids = np.flatnonzero(weights).astype(np.uint32)
         elif counts is not None:
-            ids = np.flatnonzero(counts).astype(np.uint32)
+            ids = list_drawn(counts)
         else:
-            ids = self.all_ids.copy()
+            ids = np.arange(self.n_samples, dtype=np.uint32)
         if self.is_classification:
             if weights is None and counts is None:
+                if self.ones is None:
+                    self.ones = np.ones(self.n_samples, dtype=np.uint16)
                 counts = self.ones
             entropy = self.criterion != "gini"
             return ClassTarget(

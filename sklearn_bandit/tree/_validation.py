@@ -14,6 +14,9 @@ from ._packing import pack
 MAX_SAMPLES = np.iinfo(np.int32).max
 MAX_FEATURES = np.iinfo(np.uint16).max + 1
 
+# Labels that are looked at together: their indices stay in the second-level cache.
+CHUNK_LABELS = 1 << 16
+
 # Matrices with fewer values are packed in milliseconds: threads would not pay.
 MIN_PARALLEL = 1_000_000
 
@@ -94,29 +97,32 @@ def encode_classes(y):
     -------
     classes : list of ndarray
         Sorted labels of each output.
-    codes : ndarray of shape (n_samples, n_outputs), intp
+    codes : ndarray of shape (n_samples, n_outputs) of integers
         Their indices.
     """
     check_classification_targets(y)
-    codes = np.empty(y.shape, dtype=np.intp)
-    classes = []
-    for k in range(y.shape[1]):
-        labels, codes[:, k] = unique_inverse(y[:, k])
-        classes.append(labels)
-    return classes, codes
+    pairs = [unique_inverse(y[:, k]) for k in range(y.shape[1])]
+    classes = [labels for labels, _ in pairs]
+    codes = [indices.reshape(-1, 1) for _, indices in pairs]
+    return classes, codes[0] if len(codes) == 1 else np.hstack(codes)
 
 
 def unique_inverse(labels):
-    """``np.unique(labels, return_inverse=True)``, without sorting small integers."""
+    """``np.unique(labels, return_inverse=True)``, without sorting small integers.
+
+    Labels from 0 on are their own indices: ten million of them are not copied.
+    """
     if labels.dtype.kind in "iu" and len(labels):
-        low, high = labels.min(), labels.max()
-        if int(high) - int(low) <= max(len(labels), 1024):
-            codes = labels.astype(np.intp) - int(low)
-            present = np.bincount(codes) > 0
+        low, high = int(labels.min()), int(labels.max())
+        if high - low <= max(len(labels), 1024):
+            codes = labels if low == 0 else labels.astype(np.intp) - low
+            present = np.zeros(high - low + 1, dtype=bool)
+            for start in range(0, len(codes), CHUNK_LABELS):
+                present[codes[start : start + CHUNK_LABELS]] = True
             if present.all():
-                return np.arange(low, int(high) + 1, dtype=labels.dtype), codes
+                return np.arange(low, high + 1, dtype=labels.dtype), codes
             rank = np.cumsum(present) - 1
-            values = np.flatnonzero(present) + int(low)
+            values = np.flatnonzero(present) + low
             return values.astype(labels.dtype), rank[codes]
     return np.unique(labels, return_inverse=True)
 

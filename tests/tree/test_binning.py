@@ -29,28 +29,37 @@ def bin_matrix(X, max_bins=255, n_threads=1, sample=None):
     return columns, *binner.bins()[:4]
 
 
-def assert_are_bins(x, bins, n_bins, missing, low, high, max_bins=255):
+def assert_are_bins(x, bins, n_bins, missing, low, high, max_bins=255, sample=None):
     """The bins are intervals of float32(x), and what is said of them is true."""
+    seen = np.zeros(len(x), dtype=bool)
+    seen[slice(None) if sample is None else sample] = True
     with np.errstate(over="ignore"):
         x = x.astype(np.float32)
     is_nan = np.isnan(x)
     assert missing == is_nan.any()
     assert (bins[is_nan] == MISSING_BIN).all()
-    present, bins = x[~is_nan], bins[~is_nan]
+    present, bins, seen = x[~is_nan], bins[~is_nan], seen[~is_nan]
     distinct = np.unique(present)
     assert 1 <= n_bins <= max_bins
     if len(distinct) == 0:
         assert n_bins == 1
         return
     assert bins.max() < n_bins
-    for b in range(n_bins):
-        inside = present[bins == b]
-        assert inside.min() == low[b]
-        assert inside.max() == high[b]
-    assert (high[: n_bins - 1] < low[1:n_bins]).all()
     if len(distinct) <= max_bins:
         np.testing.assert_array_equal(low[:n_bins], distinct)
         np.testing.assert_array_equal(high[:n_bins], distinct)
+    else:
+        for b in range(n_bins):
+            inside = present[(bins == b) & seen]
+            assert inside.min() == low[b]
+            assert inside.max() == high[b]
+    # The middle between any two bins divides all values that are in either.
+    smallest = np.array([present[bins == b].min() for b in range(n_bins)], float)
+    largest = np.array([present[bins == b].max() for b in range(n_bins)], float)
+    for b in range(n_bins - 1):
+        middles = high[b] / 2 + low[b + 1 : n_bins] / 2
+        assert (largest[b] <= middles).all()
+        assert (smallest[b + 1 :] > middles).all()
 
 
 values = st.one_of(
@@ -135,7 +144,7 @@ def test_values_that_the_sample_missed(n_threads):
     sample = np.arange(20, 120, dtype=np.uint32)
     found = bin_matrix(X, n_threads=n_threads, sample=sample)
     for f in range(4):
-        assert_are_bins(X[:, f], *(part[f] for part in found))
+        assert_are_bins(X[:, f], *(part[f] for part in found), sample=sample)
     assert found[1].tolist()[0] == 50
     assert found[1].tolist()[3] == 2
 
@@ -143,8 +152,9 @@ def test_values_that_the_sample_missed(n_threads):
 def test_a_sample_of_missing_values_only():
     X = np.full((1000, 1), np.nan)
     X[500:, 0] = np.arange(500) % 7
-    found = bin_matrix(X, sample=np.arange(100, dtype=np.uint32))
-    assert_are_bins(X[:, 0], *(part[0] for part in found))
+    sample = np.arange(100, dtype=np.uint32)
+    found = bin_matrix(X, sample=sample)
+    assert_are_bins(X[:, 0], *(part[0] for part in found), sample=sample)
 
 
 @pytest.mark.parametrize("max_bins", [2, 100, 255])
