@@ -122,8 +122,8 @@ cdef extern from *:
     ) noexcept nogil
 
 
-# The same without AVX-512, for kernels that load more than they compute: arrays of numpy
-# begin 16 bytes into a cache line, so that each load of 64 bytes touches two of them.
+# The same without AVX-512, for kernels that load more than they compute: large arrays
+# of numpy begin 16 bytes into a cache line, and each load of 64 bytes touches two.
 cdef extern from *:
     """
     #ifndef SKB_SIMD_256
