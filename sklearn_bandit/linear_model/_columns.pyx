@@ -130,7 +130,9 @@ cdef void _sum_tiles(
         while i < n_left:
             j = i if is_symmetric else 0
             while j < n_right:
-                _add_tile(left + i, right + j, first, n, n_right, sums + i * n_right + j)
+                _add_tile(
+                    left + i, right + j, first, n, n_right, sums + i * n_right + j
+                )
                 j += TILE
             i += TILE
         first += n

@@ -355,6 +355,8 @@ class _Fit:
         self.support = []
         self.coefs = np.empty(0)
         self.n_steps = 0
+        self._gram = np.empty((0, 0))  # inner products of the support
+        self._products = np.empty(0)  # and with the signal
         self._energy = None
 
     @property
@@ -369,8 +371,7 @@ class _Fit:
         """Squared norm of what is left, or an estimate of it."""
         if not self.support:
             return self.table.scale * self.energy
-        product = self._products()
-        explained = 2 * self.coefs @ product - self.coefs @ self._gram() @ self.coefs
+        explained = self.coefs @ (2 * self._products - self._gram @ self.coefs)
         return self.table.scale * max(self.energy - explained, 0.0)
 
     def add(self, atom, orthogonal):
@@ -380,29 +381,38 @@ class _Fit:
         if norm <= 0:
             return False
         left = product - products[2:] @ self.coefs
+        before = self._gram, self._products, self.coefs
         if atom not in self.support:
+            self._grow(products)
             self.support.append(atom)
-            self.coefs = np.append(self.coefs, 0.0)
         self.coefs[self.support.index(atom)] += left / norm
         if orthogonal and not self._solve():
             self.support.pop()
-            self.coefs = self.coefs[:-1]
+            self._gram, self._products, self.coefs = before
             return False
         self.n_steps += 1
         return True
 
+    def _grow(self, products):
+        """Make room for an atom by its products with itself, the signal, the others."""
+        n = len(self.support)
+        gram = np.empty((n + 1, n + 1))
+        gram[:n, :n] = self._gram
+        gram[n, :n] = gram[:n, n] = products[2:]
+        gram[n, n] = products[0]
+        self._gram = gram
+        self._products = np.append(self._products, products[1])
+        self.coefs = np.append(self.coefs, 0.0)
+
     def _solve(self):
         """Fit all coefficients anew; False if the last atom depends on the others."""
-        gram = self._gram()
         try:
-            factor = np.linalg.cholesky(gram)
+            factor = np.linalg.cholesky(self._gram)
         except np.linalg.LinAlgError:
             return False
-        if factor[-1, -1] ** 2 <= DEPENDENT * gram[-1, -1]:
+        if factor[-1, -1] ** 2 <= DEPENDENT * self._gram[-1, -1]:
             return False
-        self.coefs = np.linalg.solve(
-            factor.T, np.linalg.solve(factor, self._products())
-        )
+        self.coefs = np.linalg.solve(self._gram, self._products)
         return True
 
     def rounding(self, atom):
@@ -417,9 +427,3 @@ class _Fit:
             return 0.0
         means = [self.table.mean(j) for j in self.support]
         return self.table.mean(self.signal) - np.dot(self.coefs, means)
-
-    def _gram(self):
-        return np.array([self.table.products(i, self.support) for i in self.support])
-
-    def _products(self):
-        return self.table.products(self.signal, self.support)

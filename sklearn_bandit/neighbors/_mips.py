@@ -330,9 +330,7 @@ class BanditMIPS(BaseEstimator):
 
     def _check_neighbors(self, n_neighbors, exclude_self):
         k = self.n_neighbors if n_neighbors is None else n_neighbors
-        if type(k) is not int and (
-            not isinstance(k, Integral) or isinstance(k, bool)
-        ):
+        if type(k) is not int and (not isinstance(k, Integral) or isinstance(k, bool)):
             raise TypeError(f"n_neighbors must be an integer, got {type(k)} instead.")
         if k < 1:
             raise ValueError(f"n_neighbors must be at least 1, got {k} instead.")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import OrthogonalMatchingPursuit
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -109,6 +110,22 @@ def test_tol(problem, orthogonal):
     ).fit(X, y)
     left = y - one_less.predict(X)
     assert left @ left > tol
+
+
+def test_assumed_finite_input_makes_no_difference(problem):
+    X, y = problem
+    pursuit = BanditMatchingPursuit(3, random_state=0)
+    expected = clone(pursuit).fit(X, y)
+    with config_context(assume_finite=True):
+        for layout in (np.asfortranarray, np.ascontiguousarray):
+            found = clone(pursuit).fit(layout(X), y)
+            assert_array_equal(found.support_, expected.support_)
+            assert_array_equal(found.coef_, expected.coef_)
+            assert found.n_features_in_ == X.shape[1]
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            pursuit.fit(np.asfortranarray(X), y[:-1])
+        with pytest.raises(ValueError, match="features"):
+            found.predict(X[:, 1:])
 
 
 def test_several_targets(problem):
