@@ -11,7 +11,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, floor, frexp, ldexp
 
-from sklearn_bandit._simd cimport prefetch, simd_void
+from sklearn_bandit._simd cimport simd_void
 from sklearn_bandit.bandit._arms cimport eliminate
 from sklearn_bandit.bandit._radii cimport (
     Quantiles,
@@ -26,7 +26,6 @@ from sklearn_bandit.bandit._radii cimport (
 cdef enum:
     FIRST = 256
     MAX_PORTIONS = 40
-    ROWS_AHEAD = 32
 
 FIRST_ROWS = FIRST
 
@@ -375,11 +374,10 @@ cdef const void* _address(array, bint is_double) except? NULL:
 cdef void _gather(
     const floating* entries, const Py_ssize_t* rows, Py_ssize_t n, double* out
 ) noexcept nogil:
-    """Entries at some rows: nearly all of them are misses, asked for ahead."""
+    """Entries at some rows; so many misses keep the memory busy without prefetching."""
     cdef Py_ssize_t j
 
     for j in range(n):
-        prefetch(entries + rows[min(j + ROWS_AHEAD, n - 1)])
         out[j] = entries[rows[j]]
 
 
