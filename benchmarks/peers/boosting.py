@@ -4,9 +4,10 @@ Fit times include validation and binning. All sides have the same data, loss, le
 rate, number of leaves and threads, and no early stopping.
 
 With samples a tree costs less and is worth a little less, so that trees are not counted
-there: what is timed is the fit that reaches the loss that LightGBM (or our exact solver)
-has after so many trees. How many iterations it takes is found beforehand, outside the
-clock, on validation rows; the loss that is shown is that of other, test, rows.
+there: what is timed is the fit that reaches the loss that LightGBM (or our exact
+solver) has after so many trees. How many iterations it takes is found beforehand,
+outside the clock, on validation rows; the loss that is shown is that of other, test,
+rows.
 """
 
 import time
@@ -271,7 +272,7 @@ def long(options):
     target = quality(hold_out(data)[0])[1](exact(0))
     arm = next(iter(SAMPLED))
     yield race(
-        f"flights2001_3m: time to a loss of {target:.5f}, that of {n_trees} exact trees",
+        f"flights2001_3m: time to a loss of {target:.5f}, {n_trees} exact trees'",
         data,
         {arm: SAMPLED[arm]},
         target,

@@ -61,9 +61,7 @@ def layout_of(X, **options):
     columns, n_bins, has_missing = bins_of(X)
     options = {"may_bundle": True, "n_threads": 1} | options
     is_categorical = np.zeros(len(n_bins), dtype=np.uint8)
-    return columns, Layout(
-        columns, n_bins, has_missing, is_categorical, 255, **options
-    )
+    return columns, Layout(columns, n_bins, has_missing, is_categorical, 255, **options)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

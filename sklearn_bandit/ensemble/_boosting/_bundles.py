@@ -22,14 +22,16 @@ N_SAMPLED = 4_096
 # Pairs of features are compared, so that not too many may be.
 MAX_FEATURES = 64
 
-# Combinations of all bundles: with 24 bytes each, a fifth of a second-level cache of 1 MB.
+# Combinations of all bundles: with 24 bytes each, a fifth of a megabyte of cache.
 MAX_COMBINATIONS = 8_192
 
 # Pairs of bundles that could have more combinations are not compared.
 MAX_CODES = 1 << 20
 
 # A merger spares one insertion a row. It costs a few times as much a combination and
-# feature in each node, and a node has a twentieth of the rows or so (31 leaves).
+# feature in each node, and a node has a twentieth of the rows or so (31 leaves). With
+# 128 Beijing air, covertype and the flights took 3, 5 and 19% less time than without
+# bundles, more than with 32 or 512.
 SAMPLES_PER_SUM = 128
 
 # Insertions that a bundle must spare a row.
@@ -95,7 +97,7 @@ def _search(columns, cell_of, n_cells, n_samples):
     varying = np.flatnonzero(n_cells > 1)
     candidates = varying[np.argsort(n_cells[varying], kind="stable")[:MAX_FEATURES]]
     rows = slice(None, None, n_samples // N_SAMPLED)
-    # Features, combination of each sampled row, how many there are, and are to be summed.
+    # Features, combination of each sampled row, number of combinations and of sums.
     bundles = []
     for feature in candidates.tolist():
         which = cell_of[feature][columns[feature, rows]].astype(np.int64)
