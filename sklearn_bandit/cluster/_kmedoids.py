@@ -21,6 +21,7 @@ from .._compat import (
     StrOptions,
     _check_sample_weight,
     _fit_context,
+    callbacks_of,
     check_is_fitted,
     validate_data,
     with_callbacks,
@@ -329,12 +330,15 @@ class BanditKMedoids(
         best = None
         n_steps = n_init * (self.n_clusters + self.max_iter)
         with self._progress(n_steps=n_steps) as progress:
+            # With nobody to tell, telling would take longer than a step of small data.
+            is_watched = self.verbose or callbacks_of(self)
+            step = progress.step if is_watched else nullcontext
             for _ in range(n_init):
-                self._start(search, clusters, init, random_state, progress)
+                self._start(search, clusters, init, random_state, step)
                 n_iter = n_swaps = 0
                 improved = self.n_clusters < clusters.n
                 while improved and n_iter < self.max_iter:
-                    with progress.step("swap"):
+                    with step("swap"):
                         improved = search.swap_step()
                     n_iter += 1
                     n_swaps += improved
@@ -350,12 +354,12 @@ class BanditKMedoids(
                     )
         return best
 
-    def _start(self, search, clusters, init, random_state, progress):
+    def _start(self, search, clusters, init, random_state, step):
         """Choose the first medoids."""
         if isinstance(init, str) and init == "build":
             search.start()
             for _ in range(self.n_clusters):
-                with progress.step("build"):
+                with step("build"):
                     search.build_step()
             return
         if isinstance(init, str):

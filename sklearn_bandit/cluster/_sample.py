@@ -123,6 +123,18 @@ class Sample:
         self.extend(survivors, clusters, base, stop, build=build)
         return survivors
 
+    def rebase(self, survivors, clusters, base, new_base, *, build):
+        """Compare some arms with another one from now on.
+
+        It was chosen on the references so far: they are known, and the sample begins
+        anew.
+        """
+        stop = survivors.n_used
+        weights, *_ = clusters.references(0, stop)
+        gaps = base[:stop].astype(np.float64) - new_base[:stop]
+        proxy = Proxy(self.distances, clusters, new_base, stop, build=build)
+        survivors.restart(weights @ gaps, proxy)
+
     def whole_blocks(self, n_references):
         """Round a number of references up to whole blocks, as far as there are any."""
         return min(ceil(n_references / self.block) * self.block, self.n)
@@ -267,6 +279,18 @@ class Survivors:
         is_dense = len(self) == self.n_total and survive.mean() > dense
         if not is_dense or self.n_used == self.n_total:
             self.keep(np.flatnonzero(survive))
+
+    def restart(self, shift, proxy):
+        """Make the sample known, its sums less those of a new base arm."""
+        n_groups = self.known.shape[1]
+        group = self.sums.shape[1] // n_groups
+        self.known = self.known + self.sums[:, ::group]
+        self.known[:, 0] += shift
+        n_planes = n_groups * (6 if proxy.exists else 3)
+        self.sums = np.zeros((len(self.known), n_planes, ARM_TILE))
+        self.n_known = self.n_used
+        self.proxy = proxy
+        self._totals = proxy.totals(self.arms)
 
     def keep(self, which):
         """Keep some of the arms, given by their places among the survivors."""
