@@ -7,18 +7,16 @@ caller, who computes it with BLAS and has `Searcher.pick` choose from the result
 
 import numpy as np
 
-from cython cimport floating
-from cython.parallel cimport parallel, prange
+from cython.parallel cimport prange
 from libc.math cimport INFINITY
 
+from ._batches cimport describe_all, pick_all, search_all, search_all_buckets
 from ._head cimport MAX_TILES, Head, HeadQuery
 from ._query cimport (
     N_STATS,
     Task,
     describe_query,
-    pick_for_query,
     search_query,
-    search_query_buckets,
     search_query_support,
     search_query_units,
 )
@@ -30,11 +28,6 @@ from ._units cimport BERNSTEIN, BLOCKS, HOEFFDING, ORDERED, PAIRED, WEIGHTED, Un
 # where a second one takes longer to start (measured: 20 ms) than all of it takes.
 cdef Py_ssize_t MIN_PARALLEL = 1 << 22
 cdef Py_ssize_t MIN_PARALLEL_PRODUCTS = 1 << 26
-
-# In a large batch so many queries are searched first, by one thread: where all of these
-# are hopeless, the others go to BLAS with them, which computes all together anyway.
-cdef Py_ssize_t N_PILOTS = 8
-cdef Py_ssize_t MIN_PILOTED = 64
 
 _SAMPLINGS = {"blocks": BLOCKS, "weighted": WEIGHTED, "ordered": ORDERED}
 _RADII = {"paired": PAIRED, "bernstein": BERNSTEIN, "hoeffding": HOEFFDING}
@@ -158,12 +151,12 @@ cdef class Searcher:
         cdef const void* entries = _address(atoms, self.is_double)
 
         if self.is_double:
-            _describe_all(
+            describe_all(
                 <const double*> entries, out.shape[0], &self.head, 0, -1.0, 1,
                 &out[0, 0], NULL,
             )
         else:
-            _describe_all(
+            describe_all(
                 <const float*> entries, out.shape[0], &self.head, 0, -1.0, 1,
                 &out[0, 0], NULL,
             )
@@ -209,12 +202,12 @@ cdef class Searcher:
             n_threads = 1
         with nogil:
             if self.is_double:
-                _describe_all(
+                describe_all(
                     <const double*> entries, n_queries, &self.head, r, few, n_threads,
                     &stats_out[0, 0], first_coef,
                 )
             else:
-                _describe_all(
+                describe_all(
                     <const float*> entries, n_queries, &self.head, r, few, n_threads,
                     &stats_out[0, 0], first_coef,
                 )
@@ -296,13 +289,13 @@ cdef class Searcher:
             first_coef = &coefs[0, 0]
         with nogil:
             if self.is_double:
-                _search_all(
+                search_all(
                     &self.task, &self.head, &base, <const double*> entries, n_queries,
                     &stats[0, 0], first_coef, blocks, n_threads, &slots_out[0, 0],
                     &products_out[0, 0], &counts_out[0], &given_up[0],
                 )
             else:
-                _search_all(
+                search_all(
                     &self.task, &self.head, &base, <const float*> entries, n_queries,
                     &stats[0, 0], first_coef, blocks, n_threads, &slots_out[0, 0],
                     &products_out[0, 0], &counts_out[0], &given_up[0],
@@ -515,13 +508,13 @@ cdef class Searcher:
         self._start(&base, k, share, epsilon, samples, 1.0)
         with nogil:
             if self.is_double:
-                n_failed = _search_all_buckets(
+                n_failed = search_all_buckets(
                     &self.task, &self.head, &base, <const double*> entries, n_queries,
                     &stats[0, 0], &coefs[0, 0], &order[0], bucket_size, n_threads,
                     &slots_out[0, 0], &products_out[0, 0], &counts_out[0],
                 )
             else:
-                n_failed = _search_all_buckets(
+                n_failed = search_all_buckets(
                     &self.task, &self.head, &base, <const float*> entries, n_queries,
                     &stats[0, 0], &coefs[0, 0], &order[0], bucket_size, n_threads,
                     &slots_out[0, 0], &products_out[0, 0], &counts_out[0],
@@ -625,13 +618,13 @@ cdef class Searcher:
             n_threads = 1
         with nogil:
             if self.is_double:
-                n_failed = _pick_all(
+                n_failed = pick_all(
                     &self.task, <const double*> entries, n_queries, &stats[0, 0],
                     <const double*> score_entries, n_capacity, n_threads,
                     &slots_out[0, 0], &products_out[0, 0], &counts_out[0],
                 )
             else:
-                n_failed = _pick_all(
+                n_failed = pick_all(
                     &self.task, <const float*> entries, n_queries, &stats[0, 0],
                     <const float*> score_entries, n_capacity, n_threads,
                     &slots_out[0, 0], &products_out[0, 0], &counts_out[0],
@@ -773,138 +766,3 @@ cdef const void* _address(array, bint is_double) except? NULL:
         return &doubles[0, 0]
     singles = array
     return &singles[0, 0]
-
-
-cdef void _describe_all(
-    const floating* rows,
-    Py_ssize_t n_rows,
-    const Head* head,
-    Py_ssize_t n_components,
-    double few,
-    int n_threads,
-    double* stats,
-    double* coefs,
-) noexcept nogil:
-    """Describe every row, with its coefficients on so many components."""
-    cdef Py_ssize_t i, d = head.n_features
-    cdef const floating* components = <const floating*> head.components
-
-    if n_rows == 1:
-        describe_query(rows, d, components, n_components, few, stats, coefs)
-        return
-    for i in prange(n_rows, num_threads=n_threads):
-        describe_query(
-            rows + i * d, d, components, n_components, few, stats + i * N_STATS,
-            coefs + i * n_components,
-        )
-
-
-cdef void _search_all(
-    const Task* task,
-    const Head* head,
-    const HeadQuery* base,
-    const floating* queries,
-    Py_ssize_t n_queries,
-    const double* stats,
-    const double* coefs,
-    const Units* tail,
-    int n_threads,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* counts,
-    unsigned char* given_up,
-) noexcept nogil:
-    """Search for every query."""
-    cdef Py_ssize_t i, pilot, d = head.n_features, r = head.n_components
-    cdef Py_ssize_t n_pilots = 0, n_hopeless = 0, stride = 1
-    cdef Survivors* alive = NULL
-
-    if n_queries >= MIN_PILOTED and base.give_up_share < INFINITY:
-        n_pilots = N_PILOTS
-        stride = n_queries // N_PILOTS
-        alive = new_survivors(task.n_slots, head.n_coordinates, 0)
-        for pilot in range(n_pilots):
-            i = pilot * stride
-            given_up[i] = search_query(
-                task, head, base, queries + i * d, stats + i * N_STATS, coefs + i * r,
-                tail, alive, slots + i * task.k, products + i * task.k, counts + i,
-            )
-            n_hopeless += given_up[i]
-        free_survivors(alive)
-        if n_hopeless == n_pilots:
-            for i in range(n_queries):
-                if not _is_pilot(i, n_pilots, stride):
-                    given_up[i] = 1
-                    counts[i] = r * d
-            return
-    with parallel(num_threads=n_threads):
-        alive = new_survivors(task.n_slots, head.n_coordinates, 0)
-        for i in prange(n_queries, schedule="dynamic"):
-            if not _is_pilot(i, n_pilots, stride):
-                given_up[i] = search_query(
-                    task, head, base, queries + i * d, stats + i * N_STATS,
-                    coefs + i * r, tail, alive, slots + i * task.k,
-                    products + i * task.k, counts + i,
-                )
-        free_survivors(alive)
-
-
-cdef inline bint _is_pilot(
-    Py_ssize_t i, Py_ssize_t n_pilots, Py_ssize_t stride
-) noexcept nogil:
-    return i % stride == 0 and i < n_pilots * stride
-
-
-cdef int _search_all_buckets(
-    const Task* task,
-    const Head* head,
-    const HeadQuery* base,
-    const floating* queries,
-    Py_ssize_t n_queries,
-    const double* stats,
-    const double* coefs,
-    const Py_ssize_t* order,
-    Py_ssize_t bucket_size,
-    int n_threads,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* counts,
-) noexcept nogil:
-    """Search for every query in buckets; return how many found no memory."""
-    cdef Py_ssize_t i, d = head.n_features, r = head.n_components
-    cdef int n_failed = 0
-
-    for i in prange(n_queries, schedule="dynamic", num_threads=n_threads):
-        n_failed += search_query_buckets(
-            task, head, base, queries + i * d, stats + i * N_STATS, coefs + i * r,
-            order, bucket_size, slots + i * task.k, products + i * task.k, counts + i,
-        )
-    return n_failed
-
-
-cdef int _pick_all(
-    const Task* task,
-    const floating* queries,
-    Py_ssize_t n_queries,
-    const double* stats,
-    const floating* scores,
-    Py_ssize_t n_capacity,
-    int n_threads,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* counts,
-) noexcept nogil:
-    """Choose by scores for every query; return how many found no memory."""
-    cdef Py_ssize_t i, d = task.rows.n_features
-    cdef Survivors* alive = NULL
-    cdef int n_failed = 0
-
-    with parallel(num_threads=n_threads):
-        alive = new_survivors(task.n_slots, 0, 0)
-        for i in prange(n_queries):
-            n_failed += pick_for_query(
-                task, queries + i * d, stats[i * N_STATS + 3], scores + i * n_capacity,
-                alive, slots + i * task.k, products + i * task.k, counts + i,
-            )
-        free_survivors(alive)
-    return n_failed
