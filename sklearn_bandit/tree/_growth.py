@@ -21,8 +21,9 @@ MAX_INT32 = np.iinfo(np.int32).max
 # Rows from which on a node is sampled, and batches that it must have. With fewer than
 # 8,000 histograms cost less than the tests; "auto" waits until sampling pays with
 # hardly any features. The fewer features are drawn, the less there is to spare: with 3
-# a split (adult) sampling from 8,000 rows on took 1.4 times as long as not sampling, and
-# with 2 (flights) it never pays, for the children's rows have to be counted afterwards.
+# a split (adult) sampling from 8,000 rows on took 1.4 times as long as not sampling;
+# with 2 (flights) it took longer at any size, for the rows of the children have to be
+# counted afterwards.
 MIN_ROWS = {"mab": 8_000, "auto": 50_000, "mab-thesis": 0}
 MIN_BATCHES = {"mab": 4, "auto": 4, "mab-thesis": 2}
 MIN_INSERTIONS = 100_000

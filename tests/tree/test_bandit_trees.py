@@ -138,3 +138,19 @@ def test_delta_zero_is_exact():
     )
     assert_array_equal(one.tree_.threshold, two.tree_.threshold)
     assert one.n_insertions_ == two.n_insertions_
+
+
+@pytest.mark.parametrize(("max_features", "is_sampled"), [(3, False), (4, True)])
+def test_few_features_are_not_sampled(max_features, is_sampled):
+    X, y = make_classification(40_000, 8, n_informative=4, random_state=0)
+    models = [
+        tree.DecisionTreeClassifier(
+            solver=solver, max_depth=2, max_features=max_features, random_state=0
+        ).fit(X, y)
+        for solver in ("mab", "exact")
+    ]
+    mab, exact = (model.n_insertions_ for model in models)
+    assert (mab < exact) == is_sampled
+    if not is_sampled:
+        assert mab == exact
+        assert_array_equal(models[0].tree_.threshold, models[1].tree_.threshold)

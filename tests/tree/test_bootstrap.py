@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn_bandit.tree._bootstrap import draw_counts, list_drawn
 
 from sklearn_bandit._compat import bootstrap_indices
 from sklearn_bandit.tree import _bootstrap
-from sklearn_bandit.tree._bootstrap import draw_counts, list_drawn
 
 
 @pytest.mark.parametrize(
