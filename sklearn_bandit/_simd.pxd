@@ -285,3 +285,44 @@ cdef extern from *:
     #endif
     """
     ctypedef void simd_256_void "SKB_SIMD_256 void"
+
+
+# One byte compared with many, and weights summed where it is reached.
+cdef extern from *:
+    """
+    #ifndef SKB_REACHED
+    #define SKB_REACHED
+    #include <stdint.h>
+    #if defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12)
+    #define SKB_ADD_REACHED(SIZE) \
+    typedef uint8_t skb_bytes_##SIZE __attribute__((vector_size(SIZE))); \
+    SKB_INLINED void skb_add_reached_##SIZE( \
+        skb_bytes_##SIZE* sum, const skb_bytes_##SIZE* x, uint8_t least, uint8_t w) \
+    { *sum += (skb_bytes_##SIZE) (*x >= least) & w; }
+    #else
+    #define SKB_ADD_REACHED(SIZE) \
+    typedef struct { uint8_t x[SIZE]; } skb_bytes_##SIZE; \
+    static void skb_add_reached_##SIZE( \
+        skb_bytes_##SIZE* sum, const skb_bytes_##SIZE* x, uint8_t least, uint8_t w) \
+    { for (int i = 0; i < SIZE; i++) sum->x[i] += x->x[i] >= least ? w : 0; }
+    #endif
+    SKB_ADD_REACHED(16)
+    SKB_ADD_REACHED(32)
+    SKB_ADD_REACHED(64)
+    #endif
+    """
+    ctypedef struct bytes_16 "skb_bytes_16":
+        pass
+    ctypedef struct bytes_32 "skb_bytes_32":
+        pass
+    ctypedef struct bytes_64 "skb_bytes_64":
+        pass
+    void add_reached_16 "skb_add_reached_16"(       # add w where x is at least `least`
+        bytes_16* sum, const bytes_16* x, uint8_t least, uint8_t w
+    ) noexcept nogil
+    void add_reached_32 "skb_add_reached_32"(
+        bytes_32* sum, const bytes_32* x, uint8_t least, uint8_t w
+    ) noexcept nogil
+    void add_reached_64 "skb_add_reached_64"(
+        bytes_64* sum, const bytes_64* x, uint8_t least, uint8_t w
+    ) noexcept nogil

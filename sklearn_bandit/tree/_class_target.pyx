@@ -20,11 +20,12 @@ from sklearn_bandit._simd cimport (
 )
 
 from ._data cimport (
-    MAX_GROUP, MISSING_BIN, N_LEVELS, N_SLOTS, SMALL, SPARSE, TINY_ROWS, Block, Cut,
+    MAX_GROUP, MISSING_BIN, N_LEVELS, N_SLOTS, SMALL, SPARSE, Block, Cut,
     Limits, Split,
 )
+from ._gini_pairs cimport MAX_COMPARED, FewRows, load_few, search_few
 from ._gini_scan cimport GINI_WEIGHT, scan_gini
-from ._inline cimport inline_void, lowest_bit, sort_rows
+from ._inline cimport inline_void, lowest_bit
 from ._target cimport Target, first_bins, is_allowed
 
 # A number in a cell, and what it is summed in: short integers in `int32_t`, integers
@@ -46,6 +47,8 @@ cdef enum:
     # Histograms filled in one pass over the rows: more do not stay in the second-level
     # cache.
     FILLED_BYTES = 1 << 17
+    # Marking a bin takes one store: with more rows than there are bins it still pays.
+    SPARSE_ROWS = 2048
     # A larger weight, squared, does not fit 32 bits.
     SMALL_WEIGHT = 46340
     # Rows that are fetched ahead of their use: a node's rows have gaps between them,
@@ -90,6 +93,7 @@ cdef class ClassTarget(Target):
     cdef double* running                # sums of a scan: room for 3 n_cells
     cdef double* tables                 # losses of the classes in both children
     cdef double* divided                # scratch: MAX_GROUP numbers a class
+    cdef FewRows few                    # the tiny node that was loaded
     cdef uint16_t* copied_labels[N_LEVELS]  # targets of copied rows
     cdef uint16_t* copied_counts[N_LEVELS]
     cdef double* copied_weights[N_LEVELS]
@@ -112,8 +116,9 @@ cdef class ClassTarget(Target):
         self.keeps_left = self.integral
         self.subtracts = self.integral
         self.divides = self.n_outputs == 1
+        self.sparse_rows = SPARSE_ROWS
         has_squares = self.integral and self.n_outputs == 1 and not entropy
-        self.tiny_rows = TINY_ROWS if has_squares else 0
+        self.tiny_rows = MAX_COMPARED if has_squares else 0
         self.n_cells = 2
         while self.n_cells < min(self.n_channels, 16):
             self.n_cells *= 2
@@ -438,11 +443,14 @@ cdef class ClassTarget(Target):
         cdef int32_t* counts = <int32_t*> self.divided
 
         if self.integral and block.columns == NULL:
-            memset(counts, 0, n_channels * MAX_GROUP * sizeof(int32_t))
+            memset(counts, 0, 2 * n_channels * MAX_GROUP * sizeof(int32_t))
             divide_group(block, ids, n, features, n_features, cuts, counts)
             for j in range(n_features):
                 for k in range(n_channels):
-                    lefts[j * n_channels + k] = counts[k * MAX_GROUP + j]
+                    lefts[j * n_channels + k] = (
+                        counts[2 * k * MAX_GROUP + j]
+                        + counts[(2 * k + 1) * MAX_GROUP + j]
+                    )
         elif self.integral:
             for j in range(n_features):
                 memset(counts, 0, n_channels * sizeof(int32_t))
@@ -481,51 +489,21 @@ cdef class ClassTarget(Target):
 
     # -- tiny nodes ----
 
+    cdef void load_tiny(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals,
+    ) noexcept nogil:
+        load_few(
+            block, ids, n, totals, self.n_channels, <int64_t*> self.divided, &self.few
+        )
+
     cdef int search_tiny(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
         const double* totals, const Limits* limits, Split* best,
     ) noexcept nogil:
-        cdef uint32_t keys[TINY_ROWS]
-        cdef double* left = self.running
-        cdef double weight, score, node_weight = 0.0
-        cdef double left_weight = 0.0, left_sum = 0.0, right_sum = 0.0
-        cdef Py_ssize_t i, k
-        cdef uint16_t label
-        cdef uint32_t id
-
-        sort_rows(block.rows + feature, block.stride, ids, n, keys)
-        if keys[n - 1] >> 8 == MISSING_BIN:
+        if self.few.n == 0:
             return -1
-        if keys[0] >> 8 == keys[n - 1] >> 8:
-            return 0
-        for k in range(self.n_channels):
-            left[k] = 0.0
-            node_weight += totals[k]
-            right_sum += totals[k] * totals[k]
-        for i in range(n - 1):
-            id = ids[keys[i] & 255]
-            label = block.labels[id]
-            weight = block.counts[id]
-            # What moving the row does to the sums of squares on both sides.
-            right_sum -= weight * (2.0 * (totals[label] - left[label]) - weight)
-            left_sum += weight * (2.0 * left[label] + weight)
-            left[label] += weight
-            left_weight += weight
-            if keys[i] >> 8 == keys[i + 1] >> 8:
-                continue
-            score = left_sum / left_weight + right_sum / (node_weight - left_weight)
-            if score > best.score and is_allowed(
-                limits, 0, left_weight, node_weight - left_weight, i + 1, 0.0, 0.0
-            ):
-                best.score = score
-                best.feature = feature
-                best.bin = keys[i] >> 8
-                best.next_bin = keys[i + 1] >> 8
-                best.missing_left = False
-                best.has_missing = False
-                for k in range(self.n_channels):
-                    best.left[k] = left[k]
-        return 1
+        return search_few(&self.few, feature, limits, self.n_channels, best)
 
     # -- the bandit's rewards ----
 
@@ -807,8 +785,9 @@ cdef simd_void divide_group(
 ) noexcept nogil:
     """Sum the counts of the rows that go left at the cuts of eight features at once.
 
-    `left` holds eight numbers a class. Bins are gathered some rows ahead: eight bytes
-    just written one by one cannot be read together without a delay.
+    `left` holds eight numbers a class, twice: every other row is added to the others,
+    so that a row need not wait for the one before it. Bins are gathered some rows
+    ahead: eight bytes just written one by one cannot be read together without a delay.
     """
     cdef uint8_t bins[DIVIDED_ROWS * MAX_GROUP]
     cdef int32_t chosen[MAX_GROUP]
@@ -828,8 +807,8 @@ cdef simd_void divide_group(
                 bins[MAX_GROUP * i + j] = row[chosen[j]]
         for i in range(n_chunk):
             add_where_8(
-                left + MAX_GROUP * block.labels[ids[first + i]], bins + MAX_GROUP * i,
-                last, block.counts[ids[first + i]],
+                left + MAX_GROUP * (2 * block.labels[ids[first + i]] + (i & 1)),
+                bins + MAX_GROUP * i, last, block.counts[ids[first + i]],
             )
         first += n_chunk
 

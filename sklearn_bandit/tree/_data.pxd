@@ -6,7 +6,6 @@ cdef enum:
     MISSING_BIN = 255   # bin of a missing value
     N_SLOTS = 256       # cells in the histogram of a feature: 255 bins, missing values
     MAX_GROUP = 8       # features whose histograms are filled in one pass over the rows
-    TINY_ROWS = 24      # rows of a node that is searched by sorting, not by histograms
     N_LEVELS = 3        # blocks of copied rows: for subtrees, with ranks, for samples
     SAMPLE_LEVEL = 2
     # Kinds of histogram, to be combined:

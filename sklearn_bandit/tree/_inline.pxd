@@ -6,7 +6,7 @@ compiler unrolls and vectorises them. Inlined into a ``simd_void`` kernel, it is
 compiled for that kernel's instruction sets too.
 """
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy
 
 cdef extern from *:
@@ -37,21 +37,3 @@ cdef inline void copy_row(
     # Where rows are short, calling memcpy takes longer than copying.
     for i in range(stride // 8):
         (<uint64_t*> to)[i] = (<const uint64_t*> row)[i]
-
-
-cdef inline int sort_rows(
-    const uint8_t* bins, Py_ssize_t stride, const uint32_t* ids, Py_ssize_t n,
-    uint32_t* keys,
-) noexcept nogil:
-    """Sort a few rows by their bins: ``256 * bin + place``, in ascending order."""
-    cdef Py_ssize_t i, place
-    cdef uint32_t key
-
-    for i in range(n):
-        key = (<uint32_t> bins[<Py_ssize_t> ids[i] * stride] << 8) | <uint32_t> i
-        place = i
-        while place > 0 and keys[place - 1] > key:
-            keys[place] = keys[place - 1]
-            place -= 1
-        keys[place] = key
-    return 0

@@ -50,6 +50,9 @@ cdef class Splitter:
     ) noexcept nogil
     cdef void release_set(self, Py_ssize_t set) noexcept nogil
     cdef void subtract_set(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil
+    cdef bint compares(
+        self, const Block* block, Py_ssize_t n, Py_ssize_t n_left
+    ) noexcept nogil
     cdef Py_ssize_t set_slot(self, Py_ssize_t set) noexcept nogil
     cdef bint is_tiny(self, Py_ssize_t n, const Limits* limits) noexcept nogil
     cdef Outcome search_tiny(

@@ -10,10 +10,10 @@ cdef class Target:
     cdef readonly Py_ssize_t n_channels     # numbers in the totals of a node
     cdef readonly Py_ssize_t n_values       # numbers in the prediction of a node
     cdef readonly bint has_losses           # whether the bandit can compare splits
-    cdef bint keeps_left                    # whether Split.left is its totals, and
-                                            # a difference of totals is exact
+    cdef bint keeps_left                    # Split.left is right, differences are exact
     cdef readonly bint subtracts            # whether it has `subtract`
     cdef bint divides                       # whether it has `divide`
+    cdef Py_ssize_t sparse_rows             # most rows whose histograms are SPARSE
     cdef Py_ssize_t tiny_rows               # most rows of a tiny node; 0: none is
     cdef double tie                         # relative rounding error of a score
     cdef Py_ssize_t n_slots                 # histograms there is room for

@@ -21,9 +21,17 @@ from libc.string cimport memset
 
 from ._data cimport N_SLOTS
 
+cdef enum:
+    # Up to this many rows, only the bins that they touch are scanned and cleared: fewer
+    # than the bins there are, or hardly more.
+    SPARSE_ROWS = 512
+
 
 cdef class Target:
     """Base class: room for the histograms, and the rows counted in them."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.sparse_rows = SPARSE_ROWS
 
     def __dealloc__(self):
         free(self.occupied)

@@ -127,6 +127,24 @@ def test_number_of_classes(n_classes, criterion):
     assert_same_tree(ours, theirs)
 
 
+@pytest.mark.parametrize("min_samples_leaf", [1, 3])
+@pytest.mark.parametrize("largest_weight", [1, 3, 20])
+def test_few_rows(largest_weight, min_samples_leaf):
+    # Up to 64 rows are compared with each other, 16, 32 or 64 at once, unless their
+    # weight does not fit a byte.
+    rng = np.random.default_rng(9)
+    for n in range(6, 80):
+        X = rng.integers(0, n, (n, 4)).astype(np.float32)
+        y = rng.integers(0, 2 + n // 20, n)
+        weight = rng.integers(1, largest_weight + 1, n).astype(np.float64)
+        options = {"max_depth": 1, "min_samples_leaf": min_samples_leaf}
+        ours = tree.DecisionTreeClassifier(**options).fit(X, y, weight)
+        theirs = sklearn_tree.DecisionTreeClassifier(**options).fit(X, y, weight)
+        assert_allclose(gain(ours.tree_, 0), gain(theirs.tree_, 0), rtol=1e-12)
+        leaves, sizes = np.unique(ours.apply(X), return_counts=True)
+        assert_array_equal(sizes, ours.tree_.n_node_samples[leaves])
+
+
 def test_integer_weights_are_repetitions():
     X, y, _ = make_data(3, n=600)
     y = np.digitize(y, [80, 150])
