@@ -7,7 +7,8 @@ The data go one way:
   column
 - ``_problem``: what all trees of a fit share; makes the *target* of each tree
 - ``_target`` and its kinds ``_class_target``, ``_real_target``, ``_median_target``:
-  criteria, histograms, losses; ``_gini_scan``, ``_gini_pairs``: Gini in small nodes
+  criteria, histograms, losses; ``_class_scan``: the scan of class weights, and
+  ``_gini_scan``, ``_gini_pairs``: by Gini in small nodes
 - ``_splitter`` (exact) and ``_bandit_splitter`` (MABSplit): the best split of a node
 - ``_grower``: nodes, depth first or best first; ``_ranking``: fine thresholds in small
   ones
