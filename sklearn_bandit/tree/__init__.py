@@ -8,8 +8,8 @@ The data go one way:
 - ``_problem``: what all trees of a fit share; makes the *target* of each tree;
   ``_bootstrap``: its bootstrap sample
 - ``_target`` and its kinds ``_class_target``, ``_real_target``, ``_median_target``:
-  criteria, histograms, losses; ``_gini_scan``, ``_gini_pairs`` and ``_pairs``: the
-  common cases of small nodes
+  criteria, histograms, losses; ``_class_scan``: the scan of class weights;
+  ``_gini_scan``, ``_gini_pairs`` and ``_pairs``: the common cases of small nodes
 - ``_splitter`` (exact) and ``_bandit_splitter`` (MABSplit): the best split of a node
 - ``_grower``: nodes, depth first or best first; ``_ranking``: fine thresholds in small
   ones
