@@ -12,6 +12,9 @@ import numpy as np
 from ._distances import ARM_TILE, gather_columns
 from ._metrics import tiles_shape
 
+# What a block of references takes beside its tiles, for each arm: see `_Block`.
+TABLE_BYTES = 12
+
 
 class RowCache:
     """Exact rows, the most recently used kept."""
@@ -95,14 +98,18 @@ class TileCache:
             The references. Blocks that overlap must be the same.
         """
         block = self._blocks.get(start)
+        shape = tiles_shape(arms, start, stop)
         if block is None:
+            room = self._room - TABLE_BYTES * self._distances.n
+            if 4 * prod(shape) > room:
+                return self._distances.tiles(arms, start, stop, self._scratch(shape))
             block = self._blocks[start] = _Block(self._distances.n)
+            self._room = room
         whole = block.whole(arms)
         if whole is not None:
             return whole
         addresses = block.addresses[arms]
         missing = np.flatnonzero(addresses == 0)
-        shape = tiles_shape(arms, start, stop)
         fits = 4 * prod(shape) <= self._room
         if len(missing) == len(arms):
             out = None if fits else self._scratch(shape)

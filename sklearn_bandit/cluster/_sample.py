@@ -18,6 +18,9 @@ from ._distances import ARM_TILE
 from ._proxy import Proxy
 from ._searches import accumulate, reduce_bounds, reduce_means
 
+# Sums that take more memory than this are given back after each search.
+REUSED_BYTES = 1 << 28
+
 # Tiles that are computed, kept and passed over together: 32 MB with 512 references.
 CHUNK_TILES = 32
 
@@ -160,11 +163,13 @@ class Sample:
     def _zeros(self, purpose, n_arms, clusters, build, group):
         """Sums of all arms to begin with.
 
-        Their memory serves all searches: getting it anew would take longer than the
-        passes.
+        Their memory serves all searches, unless there is very much of it: getting it
+        anew would take longer than the passes.
         """
         n_groups = 1 if build else 1 + clusters.n_clusters
         shape = -(-n_arms // ARM_TILE), n_groups * group, ARM_TILE
+        if 8 * prod(shape) > REUSED_BYTES:
+            return np.zeros(shape)
         memory = self._memory.get(purpose, np.empty(0))
         if len(memory) < prod(shape):
             self._memory[purpose] = memory = np.empty(prod(shape))
