@@ -13,84 +13,8 @@ from .._threads import effective_n_threads
 from ._columns import inner_products
 
 
-class Products:
-    """Inner products and means of columns, kept in tables.
-
-    Parameters
-    ----------
-    n_atoms : int
-        Number of atoms.
-    n_rows : int
-        Number of rows that each inner product takes.
-    centred : bool
-        Whether columns are taken relative to their means.
-    scale : float
-        How many times as many rows there are.
-    """
-
-    def __init__(self, n_atoms, n_rows, centred, scale):
-        self.n_atoms = n_atoms
-        self.n_rows = n_rows
-        self.centred = centred
-        self.scale = scale
-        self.n_multiplied = 0
-        self._means = {}
-        self._products = {}
-
-    def signal(self, target):
-        """Return the number of a signal's column."""
-        return self.n_atoms + target
-
-    def mean(self, i):
-        """Mean of a column; zero unless centred."""
-        if not self.centred:
-            return 0.0
-        if i not in self._means:
-            self._means[i] = self._mean(i)
-        return self._means[i]
-
-    def products(self, i, others):
-        """Inner products of one column with others."""
-        missing = [j for j in others if _pair(i, j) not in self._products]
-        if missing:
-            self._keep(i, missing, self._multiply(i, np.array(missing)))
-        return np.array([self._products[_pair(i, j)] for j in others])
-
-    def _keep(self, i, others, totals):
-        """Put products into the table, less what the means make of them."""
-        self.n_multiplied += len(others) * self.n_rows
-        for j, total in zip(others, totals.tolist(), strict=True):
-            centre = self.n_rows * self.mean(i) * self.mean(j)
-            self._products[_pair(i, j)] = total - centre
-
-
-class SampledProducts(Products):
-    """Inner products over the first rows of a sample.
-
-    Parameters
-    ----------
-    sample : Sample
-        The sample.
-    dictionary : Dictionary
-        What it is a sample of.
-    n_rows : int
-        Number of rows.
-    """
-
-    def __init__(self, sample, dictionary, n_rows):
-        scale = dictionary.n_rows / n_rows
-        super().__init__(dictionary.n_atoms, n_rows, dictionary.centred, scale)
-        self.sample = sample
-
-    def _mean(self, i):
-        return self.sample.mean(i, self.n_rows)
-
-    def _multiply(self, i, others):
-        return self.sample.products(i, others, self.n_rows)
-
-
-class Dictionary(Products):
-    """Exact inner products.
+class Dictionary:
+    """Exact inner products and means of columns, kept in tables.
 
     Parameters
     ----------
@@ -105,15 +29,42 @@ class Dictionary(Products):
     """
 
     def __init__(self, atoms, signals, centred, n_jobs):
-        super().__init__(atoms.shape[1], len(atoms), centred, 1.0)
         self.atoms = atoms.T
         self.signals = signals.T
+        self.n_atoms, self.n_rows = self.atoms.shape
+        self.centred = centred
         self.n_jobs = n_jobs
+        self.n_multiplied = 0
+        self._means = {}
+        self._products = {}
 
     @cached_property
     def n_threads(self):
         """Number of threads; not asked for before it is needed, which takes long."""
         return effective_n_threads(self.n_jobs)
+
+    def mean(self, i):
+        """Mean of a column; zero unless centred."""
+        if not self.centred:
+            return 0.0
+        if i not in self._means:
+            column = self.atoms[i] if i < self.n_atoms else self._signal(i)
+            self._means[i] = float(np.mean(column, dtype=np.float64))
+        return self._means[i]
+
+    def products(self, i, others):
+        """Inner products of one column with others."""
+        missing = [j for j in others if _pair(i, j) not in self._products]
+        if missing:
+            totals = inner_products(
+                self.atoms,
+                self.signals,
+                np.array([i]),
+                np.array(missing),
+                self.n_threads,
+            )
+            self._keep(i, missing, totals[0])
+        return np.array([self._products[_pair(i, j)] for j in others])
 
     def prepare(self, columns):
         """Compute the inner products of all pairs of some columns, in one pass."""
@@ -123,13 +74,30 @@ class Dictionary(Products):
         for position, i in enumerate(columns):
             self._keep(i, columns[position:], table[position, position:])
 
-    def correlations(self, atoms, signal, support, coefs):
-        """Exact inner products of some atoms with what `support` leaves of a signal."""
+    def residual(self, fit, signal):
+        """Squared norm of what a fit leaves of a signal."""
+        return max(self.products(signal, [signal])[0] - fit.energy, 0.0)
+
+    def intercept(self, fit, signal):
+        """Return the constant that goes with the coefficients; zero unless centred."""
+        if not self.centred:
+            return 0.0
+        means = [self.mean(j) for j in fit.support.tolist()]
+        return self.mean(signal) - float(np.dot(fit.coefficients, means))
+
+    def rounding(self, atom, signal):
+        """Return an inner product that means nothing."""
+        norm = self.products(atom, [atom])[0] * self.products(signal, [signal])[0]
+        return 8 * np.finfo(self.atoms.dtype).eps * np.sqrt(max(norm, 0.0))
+
+    def correlations(self, atoms, signal, fit):
+        """Exact inner products of some atoms with what a fit leaves of a signal."""
+        support, coefs = fit.support.tolist(), fit.coefficients
         if len(atoms) > 2 * (1 + len(support)):
             return self._all_correlations(signal, support, coefs)[atoms]
         found = np.empty(len(atoms))
-        for t, i in enumerate(atoms):
-            products = self.products(int(i), [signal, *support])
+        for t, i in enumerate(atoms.tolist()):
+            products = self.products(i, [signal, *support])
             found[t] = products[0] - products[1:] @ coefs
         return found
 
@@ -144,14 +112,12 @@ class Dictionary(Products):
         self.n_multiplied += self.n_rows * (self.n_atoms + len(support))
         return (self.atoms @ residual).astype(np.float64)
 
-    def _mean(self, i):
-        column = self.atoms[i] if i < self.n_atoms else self._signal(i)
-        return float(np.mean(column, dtype=np.float64))
-
-    def _multiply(self, i, others):
-        return inner_products(
-            self.atoms, self.signals, np.array([i]), others, self.n_threads
-        )[0]
+    def _keep(self, i, others, totals):
+        """Put products into the table, less what the means make of them."""
+        self.n_multiplied += len(others) * self.n_rows
+        for j, total in zip(others, totals.tolist(), strict=True):
+            centre = self.n_rows * self.mean(i) * self.mean(j)
+            self._products[_pair(i, j)] = total - centre
 
     def _signal(self, column):
         return self.signals[column - self.n_atoms]

@@ -1,6 +1,7 @@
 """Matching pursuit and orthogonal matching pursuit by adaptive sampling."""
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -9,7 +10,9 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
-from ._dictionary import Dictionary, SampledProducts
+from ._dictionary import Dictionary
+from ._fit import Fit
+from ._race import Race
 from ._sample import FIRST_ROWS, Sample
 
 # A product at a random row costs as much as so many in a row, on atoms of millions of
@@ -25,10 +28,6 @@ MAX_STEPS_PER_ATOM = 10
 # Exact fits are rehearsed on so many rows, and for so many steps at most.
 REHEARSAL_ROWS = 4_096
 MAX_REHEARSED = 32
-
-# An atom that has no more than this share of its squared norm outside of the span of
-# those chosen depends on them: the rest is rounding.
-DEPENDENT = 1e-12
 
 
 class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -173,26 +172,28 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError("delta=0 asks for exact inner products: use coef='exact'.")
         n_steps = self._check_steps(*X.shape)
         dictionary = Dictionary(X, signals, self.fit_intercept, self.n_jobs)
-        sample = Sample(dictionary.atoms, dictionary.signals, self._generator())
-        table = dictionary
+        sample = Sample(dictionary.atoms, dictionary.signals, self._seed())
+        race = Race(sample, self.fit_intercept)
+        columns = range(X.shape[1], X.shape[1] + signals.shape[1])
+        fits = [Fit(self.orthogonal) for _ in columns]
         if self.coef == "sampled" and X.shape[0] > max(self.sample_size, FIRST_ROWS):
-            table = SampledProducts(sample, dictionary, self.sample_size)
-        fits = [_Fit(table, target) for target in range(signals.shape[1])]
-        n_sampled = 0
-        if table is dictionary and self.delta > 0:
-            n_sampled = self._rehearse(dictionary, sample, fits, n_steps)
-        for fit in fits:
-            n_new, is_complete = self._pursue(dictionary, sample, fit, n_steps)
-            n_sampled += n_new
-            if not is_complete:
-                warnings.warn(
-                    "Matching pursuit ended early: the atoms left have nothing in "
-                    "common with the residual, or depend on those chosen.",
-                    RuntimeWarning,
-                    stacklevel=3,
-                )
-        self._store(dictionary, fits, y.ndim)
-        self.n_multiplications_ = int(table.n_multiplied + n_sampled)
+            pursue = partial(self._pursue_sample, race, self.sample_size)
+            intercept = partial(race.intercept, n_rows=self.sample_size)
+        else:
+            pursue = partial(self._pursue, dictionary, race)
+            intercept = dictionary.intercept
+            if self.delta > 0:
+                self._rehearse(dictionary, race, columns, n_steps)
+        are_complete = [pursue(*pair, n_steps) for pair in zip(fits, columns)]
+        if not all(are_complete):
+            warnings.warn(
+                "Matching pursuit ended early: the atoms left have nothing in "
+                "common with the residual, or depend on those chosen.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        self._store(X, fits, [intercept(*pair) for pair in zip(fits, columns)], y.ndim)
+        self.n_multiplications_ = int(dictionary.n_multiplied + race.n_multiplied)
         return self
 
     def predict(self, X):
@@ -251,179 +252,91 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return self.n_nonzero_coefs
         return max(n_atoms // 10, 1)
 
-    def _generator(self):
-        """Return a generator; seeding a `RandomState` takes longer than a step."""
+    def _seed(self):
+        """Return an integer; making a `RandomState` takes as long as a step."""
         seed = self.random_state
         if not isinstance(seed, Integral):
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
-        return np.random.Generator(np.random.PCG64(seed))
+        return int(seed)
 
-    def _rehearse(self, dictionary, sample, fits, n_steps):
+    def _step_delta(self, n_atoms, n_steps):
+        """Return the error probability of one step."""
+        return self.delta / (n_steps if self.tol is None else n_atoms)
+
+    def _rehearse(self, dictionary, race, columns, n_steps):
         """Guess by sampled coefficients which atoms will be chosen for the signals.
 
         What the exact fit needs of these is computed in one pass over them, instead of
         one in every step over all chosen so far. A wrong guess costs time, nothing
-        else. Returns the number of products sampled.
+        else.
         """
         n_steps = min(n_steps, MAX_REHEARSED)
         if n_steps == 1 or dictionary.n_rows < RANDOM_COST * REHEARSAL_ROWS:
-            return 0
-        table = SampledProducts(sample, dictionary, REHEARSAL_ROWS)
-        n_sampled = 0
-        for target, fit in enumerate(fits):
-            rehearsal = _Fit(table, target)
-            n_sampled += self._pursue(dictionary, sample, rehearsal, n_steps)[0]
-            dictionary.prepare([*rehearsal.support, fit.signal])
-        return n_sampled + table.n_multiplied
+            return
+        for signal in columns:
+            fit = Fit(self.orthogonal)
+            self._pursue_sample(race, REHEARSAL_ROWS, fit, signal, n_steps)
+            dictionary.prepare([*fit.support.tolist(), signal])
 
-    def _pursue(self, dictionary, sample, fit, n_steps):
-        """Choose atoms for one signal.
+    def _pursue_sample(self, race, n_rows, fit, signal, n_steps):
+        """Choose atoms for one signal by the sample alone; False if there are too few.
 
-        Returns the number of products sampled, and whether there were atoms enough.
+        `n_rows` is the number of rows that coefficients are fitted to.
         """
-        n_sampled = 0
-        n_choices = n_steps if self.tol is None else dictionary.n_atoms
-        for _ in range(n_steps):
-            if self.tol is not None and fit.residual <= self.tol:
-                break
-            excluded = fit.support if self.orthogonal else []
-            if len(excluded) == dictionary.n_atoms:
-                break
-            atom, n_new = self._choose(
-                dictionary, sample, fit, excluded, self.delta / n_choices
-            )
-            n_sampled += n_new
-            if atom is None or not fit.add(atom, self.orthogonal):
-                return n_sampled, False
-        return n_sampled, True
-
-    def _choose(self, dictionary, sample, fit, excluded, delta):
-        """Return the atom with the largest inner product, and the products sampled."""
-        is_candidate = np.ones(dictionary.n_atoms, dtype=bool)
-        is_candidate[excluded] = False
-        candidates = np.flatnonzero(is_candidate)
-        n_sampled = 0
-        all_sampled = fit.table is not dictionary
-        limit = dictionary.n_rows // RANDOM_COST
-        if all_sampled:
-            limit = min(MAX_ROWS_SAMPLED, dictionary.n_rows)
-        is_long = delta > 0 and limit >= 2 * FIRST_ROWS  # enough for two rounds
-        if all_sampled or (is_long and len(candidates) > 1):
-            candidates, best, n_sampled = sample.race(
-                candidates,
-                fit.signal,
-                np.array(fit.support, dtype=np.intp),
-                fit.coefs,
-                fit.intercept(),
-                delta,
-                limit,
-            )
-            if all_sampled or len(candidates) == 1:
-                return best, n_sampled
-        correlations = np.abs(
-            dictionary.correlations(candidates, fit.signal, fit.support, fit.coefs)
+        return race.pursue(
+            fit,
+            signal,
+            n_steps,
+            -1.0 if self.tol is None else self.tol,
+            self._step_delta(race.n_atoms, n_steps),
+            min(MAX_ROWS_SAMPLED, race.n_rows),
+            n_rows,
         )
-        best = int(np.argmax(correlations))
-        # What is left of a signal in the span of the support is rounding.
-        if correlations[best] <= fit.rounding(int(candidates[best])):
-            return None, n_sampled
-        return int(candidates[best]), n_sampled
 
-    def _store(self, dictionary, fits, y_ndim):
-        coefs = np.zeros((len(fits), dictionary.n_atoms), dictionary.atoms.dtype)
-        intercepts = np.zeros(len(fits))
-        for target, fit in enumerate(fits):
-            coefs[target, fit.support] = fit.coefs
-            if self.fit_intercept:
-                intercepts[target] = fit.intercept()
-        supports = [np.array(fit.support, dtype=np.intp) for fit in fits]
+    def _pursue(self, dictionary, race, fit, signal, n_steps):
+        """Choose atoms for one signal; False if there are too few."""
+        delta = self._step_delta(dictionary.n_atoms, n_steps)
+        for _ in range(n_steps):
+            if self.tol is not None and dictionary.residual(fit, signal) <= self.tol:
+                break
+            if self.orthogonal and fit.n_chosen == dictionary.n_atoms:
+                break
+            atom = self._choose(dictionary, race, fit, signal, delta)
+            if atom is None:
+                return False
+            support = fit.support.tolist()
+            products = dictionary.products(atom, [atom, signal, *support])
+            if not fit.add(atom, products):
+                return False
+        return True
+
+    def _choose(self, dictionary, race, fit, signal, delta):
+        """Return the atom with the largest inner product; None if there is none."""
+        limit = dictionary.n_rows // RANDOM_COST
+        if delta == 0 or limit < 2 * FIRST_ROWS:  # too few for two rounds
+            limit = 0
+        intercept = dictionary.intercept(fit, signal)
+        candidates = race.choose(fit, signal, intercept, delta, limit)
+        if len(candidates) == 1 and limit > 0:
+            return int(candidates[0])
+        candidates.sort()  # the first of equal ones wins
+        correlations = np.abs(dictionary.correlations(candidates, signal, fit))
+        best = int(np.argmax(correlations))
+        atom = int(candidates[best])
+        # What is left of a signal in the span of the support is rounding.
+        if correlations[best] <= dictionary.rounding(atom, signal):
+            return None
+        return atom
+
+    def _store(self, X, fits, intercepts, y_ndim):
+        coefs = np.zeros((len(fits), X.shape[1]), X.dtype)
+        supports = [fit.support for fit in fits]
+        for row, fit, support in zip(coefs, fits, supports):
+            row[support] = fit.coefficients
         n_iter = [fit.n_steps for fit in fits]
         if y_ndim == 1:
             self.coef_, self.intercept_ = coefs[0], float(intercepts[0])
             self.support_, self.n_iter_ = supports[0], n_iter[0]
         else:
-            self.coef_, self.intercept_ = coefs, intercepts
+            self.coef_, self.intercept_ = coefs, np.array(intercepts)
             self.support_, self.n_iter_ = supports, n_iter
-
-
-class _Fit:
-    """Coefficients of one signal from exact or sampled inner products."""
-
-    def __init__(self, table, target):
-        self.table = table
-        self.signal = table.signal(target)
-        self.support = []
-        self.coefs = np.empty(0)
-        self.n_steps = 0
-        self._gram = np.empty((0, 0))  # inner products of the support
-        self._products = np.empty(0)  # and with the signal
-        self._energy = None
-
-    @property
-    def energy(self):
-        """Squared norm of the signal, over the rows of the table."""
-        if self._energy is None:
-            self._energy = self.table.products(self.signal, [self.signal])[0]
-        return self._energy
-
-    @property
-    def residual(self):
-        """Squared norm of what is left, or an estimate of it."""
-        if not self.support:
-            return self.table.scale * self.energy
-        explained = self.coefs @ (2 * self._products - self._gram @ self.coefs)
-        return self.table.scale * max(self.energy - explained, 0.0)
-
-    def add(self, atom, orthogonal):
-        """Take an atom in; False if it has nothing to add."""
-        products = self.table.products(atom, [atom, self.signal, *self.support])
-        norm, product = products[0], products[1]
-        if norm <= 0:
-            return False
-        left = product - products[2:] @ self.coefs
-        before = self._gram, self._products, self.coefs
-        if atom not in self.support:
-            self._grow(products)
-            self.support.append(atom)
-        self.coefs[self.support.index(atom)] += left / norm
-        if orthogonal and not self._solve():
-            self.support.pop()
-            self._gram, self._products, self.coefs = before
-            return False
-        self.n_steps += 1
-        return True
-
-    def _grow(self, products):
-        """Make room for an atom by its products with itself, the signal, the others."""
-        n = len(self.support)
-        gram = np.empty((n + 1, n + 1))
-        gram[:n, :n] = self._gram
-        gram[n, :n] = gram[:n, n] = products[2:]
-        gram[n, n] = products[0]
-        self._gram = gram
-        self._products = np.append(self._products, products[1])
-        self.coefs = np.append(self.coefs, 0.0)
-
-    def _solve(self):
-        """Fit all coefficients anew; False if the last atom depends on the others."""
-        try:
-            factor = np.linalg.cholesky(self._gram)
-        except np.linalg.LinAlgError:
-            return False
-        if factor[-1, -1] ** 2 <= DEPENDENT * self._gram[-1, -1]:
-            return False
-        self.coefs = np.linalg.solve(self._gram, self._products)
-        return True
-
-    def rounding(self, atom):
-        """Return an inner product that means nothing."""
-        norm = self.table.products(atom, [atom])[0]
-        eps = np.finfo(self.table.atoms.dtype).eps
-        return 8 * eps * np.sqrt(max(norm * self.energy, 0.0))
-
-    def intercept(self):
-        """Return the constant that goes with the coefficients; zero unless centred."""
-        if not self.table.centred:
-            return 0.0
-        means = [self.table.mean(j) for j in self.support]
-        return self.table.mean(self.signal) - np.dot(self.coefs, means)

@@ -202,7 +202,8 @@ def test_sampled_coefficients_fit_the_sample(problem, fit_intercept):
     ).fit(X, y)
     exact = BanditMatchingPursuit(6, fit_intercept=fit_intercept, random_state=0)
     exact.fit(X, y)
-    assert_array_equal(pursuit.support_, exact.support_)
+    # Two atoms are within one per cent of each other when they are chosen.
+    assert_array_equal(np.sort(pursuit.support_), np.sort(exact.support_))
     assert_allclose(pursuit.coef_, exact.coef_, atol=0.05)
     assert_allclose(pursuit.intercept_, exact.intercept_, atol=0.1)
 
