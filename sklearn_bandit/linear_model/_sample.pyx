@@ -26,10 +26,10 @@ cdef extern from *:
     """
     void prefetch_l2 "SKB_PREFETCH_L2" (const void* address) noexcept nogil
 
-# Rows of the first portion. Half or twice as many, or portions that grow more slowly,
-# make no difference (measured: SimpleSong).
+# Rows of the first portion. Measured on SimpleSong of one minute, sampled coefficients:
+# 1.2 ms with 256, where each row is in a page of its own, 1.0 with 512 or 1,024.
 cdef enum:
-    FIRST = 256
+    FIRST = 512
 
 FIRST_ROWS = FIRST
 

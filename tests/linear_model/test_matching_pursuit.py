@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_bandit.datasets import make_simple_song
 from sklearn_bandit.linear_model import BanditMatchingPursuit, _matching_pursuit
+from sklearn_bandit.linear_model._sample import FIRST_ROWS
 
 ORDER = ["G4", "C5", "E4", "E5", "C4"]
 
@@ -186,7 +187,7 @@ def test_sampled_cost_does_not_grow():
 def test_sampled_rows_fewer_than_a_portion():
     # Rows that are more than the sample for coefficients, but too few to race on.
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((200, 10))
+    X = rng.standard_normal((FIRST_ROWS - 1, 10))
     pursuit = BanditMatchingPursuit(2, coef="sampled", sample_size=64, random_state=0)
     pursuit.fit(X, 3 * X[:, 7] + X[:, 2])
     assert_array_equal(pursuit.support_, [7, 2])
@@ -208,6 +209,23 @@ def test_sampled_coefficients_fit_the_sample(problem, fit_intercept):
     assert_allclose(pursuit.intercept_, exact.intercept_, atol=0.1)
 
 
+@pytest.mark.parametrize("sample_size", [600, 1_500])
+def test_sampled_rows_are_from_everywhere(sample_size):
+    # The signal is another one in the second half: so is half of the sample.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40_000, 4))
+    y = X[:, 0] * np.repeat([1.0, 3.0], 20_000)
+    coefs = [
+        BanditMatchingPursuit(
+            1, coef="sampled", sample_size=sample_size, random_state=seed
+        )
+        .fit(X, y)
+        .coef_[0]
+        for seed in range(20)
+    ]
+    assert_allclose(np.mean(coefs), 2, atol=0.05)
+
+
 def test_sampled_tol_estimates_the_residual(problem):
     X, y = problem
     # Noise leaves half of this, and without the weakest of the six atoms it is more.
@@ -217,12 +235,12 @@ def test_sampled_tol_estimates_the_residual(problem):
 
 
 def test_sampled_multiplications_are_counted(problem):
-    # One step: every atom at the first 256 rows (at least), then two products.
+    # One step: every atom at the first 512 rows (at least), then two products.
     X, y = problem
     pursuit = BanditMatchingPursuit(1, coef="sampled", random_state=0).fit(X, y)
     n_race = pursuit.n_multiplications_ - 2 * 8192
-    assert n_race >= 60 * 256
-    assert n_race % 256 == 0
+    assert n_race >= 60 * 512
+    assert n_race % 512 == 0
 
 
 def test_sampled_atoms_that_depend_on_others():
@@ -285,6 +303,13 @@ def test_duplicate_atoms():
         ({"coef": "guessed"}, "coef"),
         ({"delta": 1}, "delta"),
         ({"delta": 0, "coef": "sampled"}, "delta=0"),
+        ({"delta": -0.1}, "delta"),
+        ({"tol": -1.0}, "tol"),
+        ({"sample_size": 63}, "sample_size"),
+        ({"orthogonal": "yes"}, "orthogonal"),
+        ({"fit_intercept": None}, "fit_intercept"),
+        ({"random_state": -1}, "random_state"),
+        ({"n_jobs": 1.5}, "n_jobs"),
     ],
 )
 def test_bad_parameters(parameters, message):
