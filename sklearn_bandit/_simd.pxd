@@ -8,7 +8,8 @@ never is.
 
 Loops of eight are unrolled by compilers before they are vectorised, and then they are
 not: sums over eight integers are written out below, to be inlined into such kernels.
-``prefetch`` asks for a cache line ahead of its use.
+``prefetch`` asks for a cache line ahead of its use; ``prefetch_l2`` has it come to the
+second-level cache only, which takes more requests at a time.
 """
 
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
@@ -29,13 +30,16 @@ cdef extern from *:
     #endif
     #if defined(__GNUC__) || defined(__clang__)
     #define SKB_PREFETCH(address) __builtin_prefetch(address)
+    #define SKB_PREFETCH_L2(address) __builtin_prefetch(address, 0, 2)
     #else
     #define SKB_PREFETCH(address) ((void) (address))
+    #define SKB_PREFETCH_L2(address) ((void) (address))
     #endif
     #endif
     """
     ctypedef void simd_void "SKB_SIMD void"
     void prefetch "SKB_PREFETCH" (const void* address) noexcept nogil
+    void prefetch_l2 "SKB_PREFETCH_L2" (const void* address) noexcept nogil
 
 
 cdef extern from *:

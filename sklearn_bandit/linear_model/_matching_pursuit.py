@@ -175,7 +175,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         sample = Sample(dictionary.atoms, dictionary.signals, self._seed())
         race = Race(sample, self.fit_intercept)
         columns = range(X.shape[1], X.shape[1] + signals.shape[1])
-        fits = [Fit(self.orthogonal) for _ in columns]
+        fits = [(Fit(self.orthogonal), column) for column in columns]
         if self.coef == "sampled" and X.shape[0] > max(self.sample_size, FIRST_ROWS):
             pursue = partial(self._pursue_sample, race, self.sample_size)
             intercept = partial(race.intercept, n_rows=self.sample_size)
@@ -184,7 +184,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             intercept = dictionary.intercept
             if self.delta > 0:
                 self._rehearse(dictionary, race, columns, n_steps)
-        are_complete = [pursue(*pair, n_steps) for pair in zip(fits, columns)]
+        are_complete = [pursue(fit, column, n_steps) for fit, column in fits]
         if not all(are_complete):
             warnings.warn(
                 "Matching pursuit ended early: the atoms left have nothing in "
@@ -192,7 +192,8 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 RuntimeWarning,
                 stacklevel=3,
             )
-        self._store(X, fits, [intercept(*pair) for pair in zip(fits, columns)], y.ndim)
+        intercepts = [intercept(fit, column) for fit, column in fits]
+        self._store(X, [fit for fit, _ in fits], intercepts, y.ndim)
         self.n_multiplications_ = int(dictionary.n_multiplied + race.n_multiplied)
         return self
 
@@ -350,8 +351,8 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _store(self, X, fits, intercepts, y_ndim):
         coefs = np.zeros((len(fits), X.shape[1]), X.dtype)
         supports = [fit.support for fit in fits]
-        for row, fit, support in zip(coefs, fits, supports):
-            row[support] = fit.coefficients
+        for target, fit in enumerate(fits):
+            coefs[target, supports[target]] = fit.coefficients
         n_iter = [fit.n_steps for fit in fits]
         if y_ndim == 1:
             self.coef_, self.intercept_ = coefs[0], float(intercepts[0])

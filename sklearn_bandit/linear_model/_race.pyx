@@ -106,7 +106,7 @@ cdef class Race:
             Whether there were atoms enough.
         """
         cdef Sample sample = self.sample
-        cdef Py_ssize_t n_portions = portions_for(n_rows), n_alive, atom, step, i
+        cdef Py_ssize_t n_portions = portions_for(n_rows), n_alive, atom, _step, i
         cdef double scale, energy = INFINITY
         cdef double* products = &self.work[0, 0]
 
@@ -114,7 +114,7 @@ cdef class Race:
         scale = <double> sample.n_samples / first_rows(n_portions)
         if tol >= 0.0:
             energy = self._centred_product(signal, signal, n_portions)
-        for step in range(n_steps):
+        for _step in range(n_steps):
             if scale * (energy - fit.explained()) <= tol:
                 break
             n_alive = self._line_up(fit)

@@ -11,20 +11,8 @@ from cython cimport floating
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from sklearn_bandit._simd cimport simd_void
+from sklearn_bandit._simd cimport prefetch_l2, simd_void
 from sklearn_bandit.tree._random cimport random_unit
-
-# Asks for a cache line to come to the second-level cache, which has room for more
-# requests at a time than the first one.
-cdef extern from *:
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define SKB_PREFETCH_L2(address) __builtin_prefetch(address, 0, 2)
-    #else
-    #define SKB_PREFETCH_L2(address) ((void) (address))
-    #endif
-    """
-    void prefetch_l2 "SKB_PREFETCH_L2" (const void* address) noexcept nogil
 
 # Rows of the first portion. Measured on SimpleSong of one minute, sampled coefficients:
 # 1.2 ms with 256, where each row is in a page of its own, 1.0 with 512 or 1,024.
@@ -167,9 +155,9 @@ cdef class Sample:
 
 cdef Py_ssize_t first_rows(Py_ssize_t n_portions) noexcept nogil:
     """Rows of the first portions."""
-    cdef Py_ssize_t n_rows = 0, p
+    cdef Py_ssize_t n_rows = 0, _p
 
-    for p in range(n_portions):
+    for _p in range(n_portions):
         n_rows += max(n_rows, FIRST)
     return n_rows
 

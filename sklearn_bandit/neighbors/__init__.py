@@ -10,6 +10,7 @@ query (``_routes``), search without the interpreter (``_search`` and what it cal
 - ``_mips``: the estimator
 - ``_index``: atoms in slots, with norms, components and a head of sampled coordinates
 - ``_routes``: sparse queries, the head, sampling from the atoms, BLAS
+- ``_scan``: all inner products of one query
 - ``_search``: the kernels' entry; ``_batches`` shares queries out among threads
 - ``_head``: exact bounds, and the search in the head
 - ``_units``: the search without a head, by blocks or by weighted coordinates

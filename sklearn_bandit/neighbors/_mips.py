@@ -71,7 +71,7 @@ class BanditMIPS(BaseEstimator):
         read blocks of the atoms, and below 20,000 dimensions all of them.
     n_jobs : int, default=None
         Number of threads for batches of queries; None means all. Single queries use
-        one.
+        one, unless many atoms have to be computed in full.
     random_state : int, RandomState instance or None, default=None
         Seed of the sample of coordinates. Queries are answered from the same sample, so
         errors of one fit are not independent.
@@ -275,6 +275,7 @@ class BanditMIPS(BaseEstimator):
             beta=self.beta,
             radius=self.radius,
             buckets=self.buckets,
+            n_jobs=self.n_jobs,
             n_threads=1 if n_queries == 1 else effective_n_threads(self.n_jobs),
             may_give_up=self._may_give_up,
         )

@@ -7,7 +7,8 @@ multiplications) for some of the queries of a call:
 - with a head, `Searcher.search` drops atoms by exact bounds first, then by sampling;
 - without one, or for other ways of sampling, `Searcher.search_units` samples from the
   atoms themselves;
-- what is left, and dimensions too small to gain, goes to BLAS, all queries at once.
+- what is left, and dimensions too small to gain, goes to BLAS, all queries at once; a
+  single one is computed by `scan`, which reads memory faster.
 """
 
 from dataclasses import dataclass
@@ -64,7 +65,8 @@ class Request:
     beta: float
     radius: str
     buckets: int | None
-    n_threads: int
+    n_jobs: int | None  # as of the estimator
+    n_threads: int  # for the queries of the call
     may_give_up: bool  # sampling, for BLAS or for the support of a sparse query
 
 
@@ -285,7 +287,7 @@ def _by_blas(index, queries, stats, request, answer):
     for first in range(0, len(queries), n_chunk):
         part = slice(first, first + n_chunk)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = index.scores(queries[part])
+            scores = index.scores(queries[part], request.n_jobs)
         index.searcher.pick(
             queries[part],
             stats[part],

@@ -8,7 +8,15 @@ the number of threads, so that neither does the order of near ties.
 from cython cimport floating
 from libc.stdlib cimport free, malloc, qsort
 
-from sklearn_bandit._simd cimport simd_void
+from sklearn_bandit._simd cimport prefetch_l2, simd_void
+
+# How much of an atom is asked for while those before it are multiplied: processors do
+# not see ahead from one to the next, and take 10 nanoseconds a cache line without, 3
+# with it (measured: 784 features).
+cdef enum:
+    ATOMS_AHEAD = 2
+    LINES_AHEAD = 64
+    LINE = 64               # bytes of a cache line
 
 # Up to this many the best are kept in order by insertion; more are sorted.
 cdef Py_ssize_t INSERTION_LIMIT = 64
@@ -44,10 +52,15 @@ cdef void exact_products(
     double* products,
 ) noexcept nogil:
     """Inner products of some atoms with the query."""
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, j
+    cdef Py_ssize_t n_lines = rows.n_features * sizeof(floating) // LINE + 1
     cdef const floating* atom
 
     for i in range(n_slots):
+        if i + ATOMS_AHEAD < n_slots:
+            atom = row(rows, slots[i + ATOMS_AHEAD], <floating*> NULL)
+            for j in range(min(n_lines, LINES_AHEAD)):
+                prefetch_l2(<const char*> atom + j * LINE)
         atom = row(rows, slots[i], <floating*> NULL)
         _dot(atom, query, rows.n_features, &products[i])
 

@@ -87,7 +87,7 @@ def test_weighted_sampling_is_unbiased():
     atoms, queries = normal()
     query = queries[0]
     stats = np.array([0, len(query), np.abs(query).max(), np.linalg.norm(query)])
-    request = Request(1, 0.01, 0.0, "weighted", 0.5, "paired", None, 1, True)
+    request = Request(1, 0.01, 0.0, "weighted", 0.5, "paired", None, None, 1, True)
     estimates = []
     for seed in range(40):
         index = BanditMIPS(random_state=seed).fit(atoms)._index
