@@ -12,6 +12,13 @@ import numpy as np
 from .._threads import effective_n_threads
 from ._columns import inner_products
 
+# Squared norms outside of this range may have over- or underflowed in single precision.
+SAFE_NORMS = 1e-25, 1e35
+
+
+class OutOfRange(Exception):
+    """Inner products are too large or too small for the type of the columns."""
+
 
 class Dictionary:
     """Exact inner products and means of columns, kept in tables.
@@ -114,10 +121,22 @@ class Dictionary:
 
     def _keep(self, i, others, totals):
         """Put products into the table, less what the means make of them."""
+        if self.atoms.dtype == np.float32:
+            self._check_range(i, others, totals)
         self.n_multiplied += len(others) * self.n_rows
         for j, total in zip(others, totals.tolist(), strict=True):
             centre = self.n_rows * self.mean(i) * self.mean(j)
             self._products[_pair(i, j)] = total - centre
+
+    def _check_range(self, i, others, totals):
+        """Raise `OutOfRange` unless the products can be relied on."""
+        low, high = SAFE_NORMS
+        if not np.abs(totals).max() < high:
+            raise OutOfRange
+        if i in others and totals[others.index(i)] < low:
+            column = self.atoms[i] if i < self.n_atoms else self._signal(i)
+            if column.any():
+                raise OutOfRange
 
     def _signal(self, column):
         return self.signals[column - self.n_atoms]

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
-from ._dictionary import Dictionary
+from ._dictionary import Dictionary, OutOfRange
 from ._fit import Fit
 from ._race import Race
 from ._sample import FIRST_ROWS, Sample
@@ -171,11 +171,32 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.coef == "sampled" and self.delta == 0:
             raise ValueError("delta=0 asks for exact inner products: use coef='exact'.")
         n_steps = self._check_steps(*X.shape)
+        try:
+            fits = self._fit_all(X, signals, n_steps)
+        except OutOfRange:
+            fits = self._fit_all(
+                X.astype(np.float64), signals.astype(np.float64), n_steps
+            )
+        fits, intercepts, are_complete = zip(*fits, strict=True)
+        if not all(are_complete):
+            warnings.warn(
+                "Matching pursuit ended early: the atoms left have nothing in "
+                "common with the residual, or depend on those chosen.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        self._store(X, fits, intercepts, y.ndim)
+        return self
+
+    def _fit_all(self, X, signals, n_steps):
+        """Return fit, intercept and whether there were atoms enough, for each signal.
+
+        The multiplications are counted.
+        """
         dictionary = Dictionary(X, signals, self.fit_intercept, self.n_jobs)
         sample = Sample(dictionary.atoms, dictionary.signals, self._seed())
         race = Race(sample, self.fit_intercept)
         columns = range(X.shape[1], X.shape[1] + signals.shape[1])
-        fits = [(Fit(self.orthogonal), column) for column in columns]
         if self.coef == "sampled" and X.shape[0] > max(self.sample_size, FIRST_ROWS):
             pursue = partial(self._pursue_sample, race, self.sample_size)
             intercept = partial(race.intercept, n_rows=self.sample_size)
@@ -184,18 +205,13 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             intercept = dictionary.intercept
             if self.delta > 0:
                 self._rehearse(dictionary, race, columns, n_steps)
-        are_complete = [pursue(fit, column, n_steps) for fit, column in fits]
-        if not all(are_complete):
-            warnings.warn(
-                "Matching pursuit ended early: the atoms left have nothing in "
-                "common with the residual, or depend on those chosen.",
-                RuntimeWarning,
-                stacklevel=3,
-            )
-        intercepts = [intercept(fit, column) for fit, column in fits]
-        self._store(X, [fit for fit, _ in fits], intercepts, y.ndim)
+        fits = []
+        for column in columns:
+            fit = Fit(self.orthogonal)
+            is_complete = pursue(fit, column, n_steps)
+            fits.append((fit, intercept(fit, column), is_complete))
         self.n_multiplications_ = int(dictionary.n_multiplied + race.n_multiplied)
-        return self
+        return fits
 
     def predict(self, X):
         """Return the approximations of the signals at the rows of X.

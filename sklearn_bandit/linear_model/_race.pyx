@@ -294,7 +294,8 @@ cdef class Race:
         double* radius,
     ) noexcept nogil:
         """Mean difference to the pivot and its radius, for the nearer of both signs."""
-        cdef double own = 1.0 if pivot_total >= 0.0 else -1.0, sums[4]
+        cdef double own = 1.0 if pivot_total >= 0.0 else -1.0
+        cdef double sums[4]
         cdef double centres[2]
         cdef double width
         cdef Py_ssize_t p, i

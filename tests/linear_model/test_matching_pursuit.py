@@ -286,6 +286,21 @@ def test_nothing_left_to_explain():
     assert_allclose(np.delete(pursuit.coef_, 3), 0, atol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1e30, 1e-30])
+@pytest.mark.parametrize("n_rows", [500, 60_000])
+@pytest.mark.parametrize("coef", ["exact", "sampled"])
+@pytest.mark.parametrize("orthogonal", [True, False])
+def test_huge_and_tiny_norms_in_single_precision(scale, n_rows, coef, orthogonal):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, 8)).astype(np.float32)
+    y = 3 * X[:, 5] - 2 * X[:, 1]
+    pursuit = BanditMatchingPursuit(
+        2, coef=coef, orthogonal=orthogonal, random_state=0
+    ).fit(np.float32(scale) * X, y)
+    assert_array_equal(pursuit.support_, [5, 1])
+    assert_allclose(pursuit.coef_[[5, 1]] * scale, [3, -2], rtol=0.2)
+
+
 def test_duplicate_atoms():
     rng = np.random.default_rng(0)
     atom = rng.standard_normal((5000, 1))
