@@ -61,7 +61,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         `sample_size` random rows: nothing grows with the number of rows, and
         coefficients are off by their sampling error.
     sample_size : int, default=8_192
-        Rows that sampled coefficients are fitted to.
+        Rows that sampled coefficients are fitted to, rounded up to a power of two.
     delta : float, default=0.01
         Probability that any of the atoms chosen for a signal is not the best of its
         step. With ``delta=0`` all inner products are computed. With ``coef="sampled"``
