@@ -186,6 +186,26 @@ cdef simd_void _find_cells(
     any_infinite[0] = infinite
 
 
+cdef simd_void _compare(
+    const float* values, Py_ssize_t n, float edge, float low, float high, uint8_t* bins,
+    bint* any_missing, bint* any_infinite, bint* any_missed
+) noexcept nogil:
+    """Bins of a feature with one edge (or none) between two values: no table needed."""
+    cdef Py_ssize_t i
+    cdef float value
+    cdef int missing = 0, infinite = 0, missed = 0
+
+    for i in range(n):
+        value = values[i]
+        bins[i] = value > edge
+        missing |= value != value
+        infinite |= fabsf(value) > FLT_MAX
+        missed |= (value != low) & (value != high)
+    any_missing[0] = missing
+    any_infinite[0] = infinite
+    any_missed[0] = missed
+
+
 cdef void _find_bins(
     const float* values, const int32_t* cells, Py_ssize_t n, const uint8_t* table,
     const float* edges, int n_halvings, uint8_t* bins
@@ -663,14 +683,24 @@ cdef class Binner:
         cdef const float* known = &self.low[feature, 0]
         cdef Py_ssize_t i
 
-        _find_cells(
-            values, n, self.origin[feature], self.scale[feature], cells, &any_missing,
-            &any_infinite,
-        )
-        _find_bins(
-            values, cells, n, &self.table[feature, 0], &self.edges[feature, 0],
-            self.n_halvings[feature], bins,
-        )
+        if self.n_edges[feature] <= 1:
+            _compare(
+                values, n, self.edges[feature, 0], known[0],
+                known[self.n_edges[feature]], bins, &any_missing, &any_infinite,
+                &any_missed,
+            )
+        else:
+            _find_cells(
+                values, n, self.origin[feature], self.scale[feature], cells,
+                &any_missing, &any_infinite,
+            )
+            _find_bins(
+                values, cells, n, &self.table[feature, 0], &self.edges[feature, 0],
+                self.n_halvings[feature], bins,
+            )
+            if self.is_exact[feature]:
+                for i in range(n):
+                    any_missed |= values[i] != known[bins[i]]
         if any_missing:
             self.any_missing[thread, feature] = True
             for i in range(n):
@@ -678,11 +708,7 @@ cdef class Binner:
                     bins[i] = MISSING
         if any_infinite:
             self.any_infinite[thread, feature] = True
-        if not self.is_exact[feature]:
-            return
-        for i in range(n):
-            any_missed |= values[i] != known[bins[i]]
-        if any_missed:
+        if any_missed and self.is_exact[feature]:
             for i in range(n):
                 if bins[i] != MISSING and values[i] != known[bins[i]]:
                     self._miss(thread, feature, values[i])

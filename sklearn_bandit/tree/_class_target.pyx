@@ -498,11 +498,11 @@ cdef class ClassTarget(Target):
     # -- the bandit's rewards ----
 
     cdef void losses(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, const Split* split,
-        const double* totals, double* loss, double* weight,
+        self, const Block* block, const Split* split, const double* totals,
+        double* loss, double* weight,
     ) noexcept nogil:
         cdef Py_ssize_t i, j, n_outputs = self.n_outputs, n_cells = self.n_cells
-        cdef const uint8_t* column = block.rows + split.feature
+        cdef Py_ssize_t n = block.n_rows
         cdef double* table
         cdef double left, right, squares_left = 0.0, squares_right = 0.0, share
         cdef uint8_t bin
@@ -527,31 +527,39 @@ cdef class ClassTarget(Target):
                 self.tables[i] += squares_left / n_outputs
                 self.tables[n_cells + i] += squares_right / n_outputs
         if n_outputs == 1:
-            # Two tables, one after the other: the side of a row is an offset.
-            for i in range(n):
-                bin = column[<Py_ssize_t> ids[i] * block.stride]
-                goes_left = bin <= split.bin
-                if bin == MISSING_BIN:
-                    goes_left = split.missing_left
-                loss[i] = self.tables[
-                    block.labels[ids[i]] + (0 if goes_left else n_cells)
-                ]
+            look_up_losses(
+                block.columns, block.labels, n, split.bin, split.missing_left,
+                self.tables, <int32_t> n_cells, loss,
+            )
         else:
             for i in range(n):
-                bin = column[<Py_ssize_t> ids[i] * block.stride]
+                bin = block.columns[i]
                 goes_left = bin <= split.bin
                 if bin == MISSING_BIN:
                     goes_left = split.missing_left
                 table = self.tables if goes_left else self.tables + n_cells
                 loss[i] = 0.0
                 for j in range(n_outputs):
-                    loss[i] += table[block.labels[<Py_ssize_t> ids[i] * n_outputs + j]]
+                    loss[i] += table[block.labels[i * n_outputs + j]]
                 loss[i] /= n_outputs
         if weight != NULL:
             for i in range(n):
-                weight[i] = (
-                    block.counts[ids[i]] if self.integral else block.weights[ids[i]]
-                )
+                weight[i] = block.counts[i] if self.integral else block.weights[i]
+
+
+cdef simd_void look_up_losses(
+    const uint8_t* bins, const uint16_t* labels, Py_ssize_t n, int32_t last,
+    bint missing_left, const double* tables, int32_t n_cells, double* loss,
+) noexcept nogil:
+    """Loss of each row from two tables, one after the other: its side is an offset."""
+    cdef int32_t bin, side, on_missing = 0 if missing_left else n_cells
+    cdef Py_ssize_t i
+
+    for i in range(n):
+        bin = bins[i]
+        side = 0 if bin <= last else n_cells
+        side = on_missing if bin == MISSING_BIN else side
+        loss[i] = tables[labels[i] + side]
 
 
 # -- filling --------------------------------------------------------------------------

@@ -173,7 +173,6 @@ def make_splitter(estimator, problem, target, constraints, budget, seed, count_r
         tol=estimator.tol,
         min_rows=min_rows,
         n_samples=problem.n_samples,
-        stride=packed.rows.shape[1],
     )
 
 

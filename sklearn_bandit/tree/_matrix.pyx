@@ -10,6 +10,12 @@ import numpy as np
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
+from sklearn_bandit._simd cimport prefetch
+
+cdef enum:
+    LOADED_ROWS = 8     # rows that are transposed together
+    ROWS_AHEAD = 32     # rows that are fetched ahead of their use
+
 ctypedef fused value_t:
     uint8_t
     int16_t
@@ -151,13 +157,29 @@ cdef void _load_rows(
     const value_t* first, Py_ssize_t row_stride, Py_ssize_t n_columns, Py_ssize_t n,
     float* out, Py_ssize_t out_stride,
 ) noexcept nogil:
-    cdef const value_t* row
-    cdef Py_ssize_t i, j
+    """Transpose rows, a few at a time: these stay in the first-level cache, and what
+    is written goes to consecutive places."""
+    cdef const char* row
+    cdef Py_ssize_t start = 0, i, j
 
-    for i in range(n):
-        row = <const value_t*>(<const char*>first + i * row_stride)
+    while start + LOADED_ROWS <= n:
+        row = <const char*>first + start * row_stride
+        for i in range(LOADED_ROWS):
+            j = 0
+            while j < n_columns:
+                prefetch(row + (i + ROWS_AHEAD) * row_stride + j * sizeof(value_t))
+                j += 64 // sizeof(value_t)
         for j in range(n_columns):
-            out[j * out_stride + i] = <float>row[j]
+            for i in range(LOADED_ROWS):
+                out[j * out_stride + start + i] = <float>(
+                    <const value_t*>(row + i * row_stride)
+                )[j]
+        start += LOADED_ROWS
+    for i in range(start, n):
+        for j in range(n_columns):
+            out[j * out_stride + i] = <float>(
+                <const value_t*>(<const char*>first + i * row_stride)
+            )[j]
 
 
 cdef void load_tile(

@@ -366,19 +366,18 @@ cdef class RealTarget(Target):
     # -- the bandit's rewards ----
 
     cdef void losses(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, const Split* split,
-        const double* totals, double* loss, double* weight,
+        self, const Block* block, const Split* split, const double* totals,
+        double* loss, double* weight,
     ) noexcept nogil:
-        cdef Py_ssize_t i, k, n_cells = self.n_cells
-        cdef const uint8_t* column = block.rows + split.feature
+        cdef Py_ssize_t i, k, n_cells = self.n_cells, n = block.n_rows
         cdef const double* moment
         cdef double mean, y, right_weight = totals[0] - split.left[0]
         cdef uint8_t bin
         cdef bint goes_left
 
         for i in range(n):
-            moment = block.moments + <Py_ssize_t> ids[i] * n_cells
-            bin = column[<Py_ssize_t> ids[i] * block.stride]
+            moment = block.moments + i * n_cells
+            bin = block.columns[i]
             goes_left = bin <= split.bin
             if bin == MISSING_BIN:
                 goes_left = split.missing_left
@@ -396,7 +395,7 @@ cdef class RealTarget(Target):
             loss[i] /= self.n_outputs
         if weight != NULL:
             for i in range(n):
-                weight[i] = block.moments[<Py_ssize_t> ids[i] * n_cells]
+                weight[i] = block.moments[i * n_cells]
 
 
 cdef inline double ylogy(double total, double weight) noexcept nogil:

@@ -84,8 +84,8 @@ cdef class Target:
 
     # -- the bandit's rewards ----
     cdef void losses(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, const Split* split,
-        const double* totals, double* loss, double* weight,
+        self, const Block* block, const Split* split, const double* totals,
+        double* loss, double* weight,
     ) noexcept nogil
 
     cdef void count_rows(

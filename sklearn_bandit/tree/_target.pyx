@@ -202,7 +202,11 @@ cdef class Target:
         return -1
 
     cdef void losses(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, const Split* split,
-        const double* totals, double* loss, double* weight,
+        self, const Block* block, const Split* split, const double* totals,
+        double* loss, double* weight,
     ) noexcept nogil:
-        """Loss of each row under a split whose children are fitted to these rows."""
+        """Loss of each row under a split whose children are fitted to these rows.
+
+        The block has one column, that of the split's feature. Weights are written
+        unless the pointer is NULL.
+        """
