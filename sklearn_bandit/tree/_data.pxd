@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t
 
 cdef enum:
     MISSING_BIN = 255   # bin of a missing value
+    UNKNOWN_BIN = -1    # Split.next_bin: to be found when the rows are divided
     N_SLOTS = 256       # cells in the histogram of a feature: 255 bins, missing values
     MAX_GROUP = 8       # features whose histograms are filled in one pass over the rows
     N_LEVELS = 3        # blocks of copied rows: for subtrees, with ranks, for samples

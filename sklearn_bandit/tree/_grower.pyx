@@ -10,13 +10,13 @@ import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
-from libc.stdint cimport int8_t, uint8_t, uint32_t
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from sklearn_bandit._simd cimport prefetch
 
-from ._data cimport MISSING_BIN, Block, Limits, Split
+from ._data cimport MISSING_BIN, UNKNOWN_BIN, Block, Limits, Split
 from ._inline cimport copy_row
 from ._random cimport random_unit
 from ._ranking cimport MAX_RANKED, Ranker
@@ -495,7 +495,7 @@ cdef class Grower:
         cdef Py_ssize_t i, stride, n_left = 0, n_right = 0
         cdef uint32_t* right = &self.scratch_ids[0]
         cdef uint32_t id
-        cdef uint8_t last = <uint8_t> self.split.bin
+        cdef int32_t bin, below = 0, above = MISSING_BIN, last = self.split.bin
         cdef bint goes_right, missing_left = self.split.missing_left
         cdef bint any_missing = self.split.has_missing and missing_left
 
@@ -505,15 +505,31 @@ cdef class Grower:
         else:
             bins = block.rows + self.split.feature
             stride = block.stride
-        for i in range(n):
-            id = ids[i]
-            goes_right = bins[<Py_ssize_t> id * stride] > last
-            if any_missing:
-                goes_right &= bins[<Py_ssize_t> id * stride] != MISSING_BIN
-            ids[n_left] = id
-            right[n_right] = id
-            n_left += not goes_right
-            n_right += goes_right
+        if self.split.next_bin == UNKNOWN_BIN:
+            # A threshold drawn at random: find the bins next to it on the way.
+            for i in range(n):
+                id = ids[i]
+                bin = bins[<Py_ssize_t> id * stride]
+                goes_right = bin > last
+                ids[n_left] = id
+                right[n_right] = id
+                n_left += not goes_right
+                n_right += goes_right
+                below = max(below, 0 if goes_right else bin)
+                above = min(above, bin if goes_right else MISSING_BIN)
+            self.split.bin = below
+            self.split.next_bin = above
+        else:
+            for i in range(n):
+                id = ids[i]
+                bin = bins[<Py_ssize_t> id * stride]
+                goes_right = bin > last
+                if any_missing:
+                    goes_right &= bin != MISSING_BIN
+                ids[n_left] = id
+                right[n_right] = id
+                n_left += not goes_right
+                n_right += goes_right
         memcpy(ids + n_left, right, n_right * sizeof(uint32_t))
         return n_left
 

@@ -68,9 +68,6 @@ cdef class Splitter:
         const int32_t* features, Py_ssize_t n_group, const double* totals, Cut* cuts,
         const Limits* limits, Split* best,
     ) noexcept nogil
-    cdef void find_gap(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, Split* split
-    ) noexcept nogil
     cdef void find_range(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature
     ) noexcept nogil

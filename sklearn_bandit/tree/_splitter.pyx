@@ -20,7 +20,7 @@ from sklearn_bandit._simd cimport (
     line_16, line_64, note_difference_16, note_difference_64, simd_void,
 )
 
-from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE
+from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE, UNKNOWN_BIN
 from ._inline cimport lowest_bit
 from ._random cimport random_below, random_unit
 from ._target cimport is_allowed
@@ -306,18 +306,14 @@ cdef class Splitter:
                 n_group = 0
         if n_group > 0:
             self.divide_group(block, ids, n, group, n_group, totals, cuts, limits, best)
-        if best.feature < 0:
-            return NOTHING
-        if best.next_bin < 0:
-            self.find_gap(block, ids, n, best)
-        return FOUND
+        return NOTHING if best.feature < 0 else FOUND
 
     cdef void divide_group(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const int32_t* features, Py_ssize_t n_group, const double* totals, Cut* cuts,
         const Limits* limits, Split* best,
     ) noexcept nogil:
-        """Try one cut each of some features; the gap around the best is not known."""
+        """Try one cut each of some features; the bins next to the best are not known."""
         cdef double left_weight, weight = self.target.weight(totals)
         cdef double* left
         cdef Cut* cut
@@ -339,28 +335,10 @@ cdef class Splitter:
                 best.feature = features[j]
                 best.score = cut.score
                 best.bin = cut.last
-                best.next_bin = -1
+                best.next_bin = UNKNOWN_BIN
                 best.has_missing = False
                 best.missing_left = False
                 memcpy(best.left, left, self.target.n_channels * sizeof(double))
-
-    cdef void find_gap(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, Split* split
-    ) noexcept nogil:
-        """Find the bins with rows that are next to a cut, on either side."""
-        cdef const uint8_t* bins = block.rows + split.feature
-        cdef Py_ssize_t i, stride = block.stride
-        cdef uint8_t bin, last = <uint8_t> split.bin, below = 0, above = MISSING_BIN
-
-        if block.columns != NULL:
-            bins = block.columns + split.feature * block.n_rows
-            stride = 1
-        for i in range(n):
-            bin = bins[<Py_ssize_t> ids[i] * stride]
-            below = max(below, bin if bin <= last else <uint8_t> 0)
-            above = min(above, <uint8_t> MISSING_BIN if bin <= last else bin)
-        split.bin = below
-        split.next_bin = above
 
     cdef void find_range(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature
@@ -393,15 +371,15 @@ cdef class Splitter:
         cdef double threshold = low[smallest] + random_unit(&self.random) * (
             high[largest] - low[smallest]
         )
-        cdef int first = smallest, last = largest - 1, middle
+        cdef int last = smallest, n_more = largest - 1 - smallest, half
 
-        while first < last:
-            middle = (first + last + 1) // 2
-            if 0.5 * (low[middle] + high[middle]) <= threshold:
-                first = middle
-            else:
-                last = middle - 1
-        return <uint8_t> first
+        # The last bin whose middle is not above the threshold, by halving without a
+        # branch, which nobody could foresee.
+        while n_more > 0:
+            half = (n_more + 1) >> 1
+            last += half if low[last + half] + high[last + half] <= 2.0 * threshold else 0
+            n_more -= half
+        return <uint8_t> last
 
     cdef int choose_kind(self, Py_ssize_t n, const double* totals) noexcept nogil:
         """Kind of the histograms of a node."""
