@@ -431,15 +431,16 @@ cdef class ClassTarget(Target):
     ) noexcept nogil:
         cdef Py_ssize_t j, k, n_channels = self.n_channels
         cdef int32_t* counts = <int32_t*> self.divided
+        cdef uint16_t* shorts = <uint16_t*> self.divided
 
-        if self.integral and block.columns == NULL:
-            memset(counts, 0, 2 * n_channels * MAX_GROUP * sizeof(int32_t))
-            divide_group(block, ids, n, features, n_features, cuts, counts)
+        if block.columns == NULL and self.is_small(totals):
+            memset(shorts, 0, 2 * n_channels * MAX_GROUP * sizeof(uint16_t))
+            divide_group(block, ids, n, features, n_features, cuts, shorts)
             for j in range(n_features):
                 for k in range(n_channels):
                     lefts[j * n_channels + k] = (
-                        counts[2 * k * MAX_GROUP + j]
-                        + counts[(2 * k + 1) * MAX_GROUP + j]
+                        shorts[2 * k * MAX_GROUP + j]
+                        + shorts[(2 * k + 1) * MAX_GROUP + j]
                     )
         elif self.integral:
             for j in range(n_features):
@@ -779,9 +780,9 @@ cdef void divide_rows(
             left[block.labels[ids[i]]] += block.counts[ids[i]] if goes_left else 0
 
 
-cdef simd_void divide_group(
+cdef void divide_group(
     const Block* block, const uint32_t* ids, Py_ssize_t n, const int32_t* features,
-    Py_ssize_t n_features, const Cut* cuts, int32_t* left,
+    Py_ssize_t n_features, const Cut* cuts, uint16_t* left,
 ) noexcept nogil:
     """Sum the counts of the rows that go left at the cuts of eight features at once.
 
@@ -791,14 +792,14 @@ cdef simd_void divide_group(
     """
     cdef uint8_t bins[DIVIDED_ROWS * MAX_GROUP]
     cdef int32_t chosen[MAX_GROUP]
-    cdef int32_t last[MAX_GROUP]
+    cdef uint8_t last[MAX_GROUP]
     cdef const uint8_t* row
     cdef Py_ssize_t first = 0, i, n_chunk
     cdef int j
 
     for j in range(MAX_GROUP):
         chosen[j] = features[min(j, n_features - 1)]
-        last[j] = cuts[min(j, n_features - 1)].last
+        last[j] = <uint8_t> cuts[min(j, n_features - 1)].last
     while first < n:
         n_chunk = min(<Py_ssize_t> DIVIDED_ROWS, n - first)
         for i in range(n_chunk):
