@@ -515,8 +515,9 @@ cdef class Grower:
                 right[n_right] = id
                 n_left += not goes_right
                 n_right += goes_right
-                below = max(below, 0 if goes_right else bin)
-                above = min(above, bin if goes_right else MISSING_BIN)
+                # Masks of all bits or none: which side comes next cannot be foreseen.
+                below = max(below, bin & (goes_right - 1))
+                above = min(above, bin | (MISSING_BIN & (goes_right - 1)))
             self.split.bin = below
             self.split.next_bin = above
         else:
