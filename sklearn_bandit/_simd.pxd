@@ -280,7 +280,7 @@ cdef extern from *:
     #endif
     #endif
     """
-    void add_where_8 "skb_add_where_8"(         # add the weight where x is at most `most`
+    void add_where_8 "skb_add_where_8"(         # add it where x is at most `most`
         uint16_t* to, const uint8_t* x, const uint8_t* most, uint16_t weight
     ) noexcept nogil
 

@@ -31,13 +31,17 @@ from sklearn_bandit.bandit._radii cimport effective_size, paired_radius, split_d
 
 from ._data cimport MAX_GROUP, MISSING_BIN, SAMPLE_LEVEL, SMALL, Block, Limits, Split
 from ._random cimport random_unit
-from ._splitter cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
+from ._splitter cimport (
+    FOUND, NOTHING, PENNILESS, SAMPLED, UNDECIDED, Outcome, Splitter,
+)
 from ._target cimport Target
 
 cdef enum:
     # Beyond this share (one in so many) of a node's rows a sample does not pay: a row
     # read at random costs about as much as several read in order.
     SAMPLE_SHARE = 4
+    # The rows of a subset are there to be used, if not all twice.
+    SUBSET_SHARE = 2
     # Nor does a larger sample, whatever the node: its losses no longer fit the cache.
     LARGEST_SAMPLE = 65536
     SAMPLE_BYTES = 1 << 24
@@ -65,12 +69,17 @@ count_rows
         share of the gain, or a tenth of this share of the node's impurity.
     min_rows : int
         Smaller nodes are searched exactly.
+    is_subset : bool
+        Whether the rows are themselves a sample of those to learn from: then nothing is
+        ever searched exactly, and what cannot be told is left undecided.
     """
 
     cdef const uint8_t[::1] has_missing
     cdef double delta
     cdef Py_ssize_t batch_size
     cdef double tol
+    cdef bint is_subset
+    cdef Py_ssize_t share               # of a node's rows, one in so many is sampled
     cdef Py_ssize_t n_drawn             # features in the present search
     cdef int kind                       # of the histograms in this search
     cdef int32_t[::1] drawn             # these features: slot i is for feature drawn[i]
@@ -96,7 +105,7 @@ count_rows
     def __init__(
         self, Target target, n_bins, max_features, n_thresholds, constraints,
         max_insertions, seed, count_rows, *, has_missing, delta, batch_size, tol,
-        min_rows, n_samples,
+        min_rows, n_samples, is_subset=False,
     ):
         Splitter.__init__(
             self, target, n_bins, max_features, n_thresholds, constraints,
@@ -108,9 +117,11 @@ count_rows
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
-        self.min_rows = min_rows
+        self.is_subset = is_subset
+        self.min_rows = 2 * batch_size if is_subset else min_rows
+        self.share = SUBSET_SHARE if is_subset else SAMPLE_SHARE
         self.sample_room = max(
-            min(n_samples // SAMPLE_SHARE, LARGEST_SAMPLE, SAMPLE_BYTES // n_slots),
+            min(n_samples // self.share, LARGEST_SAMPLE, SAMPLE_BYTES // n_slots),
             batch_size,
         )
         self.places = np.arange(self.sample_room, dtype=np.uint32)
@@ -148,6 +159,8 @@ count_rows
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil:
+        if self.is_subset and n < self.min_rows:
+            return UNDECIDED
         if n < self.min_rows or block.columns == NULL or limits.monotonic:
             return self.search_exactly(block, ids, n, totals, limits, n_constant, best)
         self.draw_varying(block, ids, n, n_constant)
@@ -161,7 +174,7 @@ count_rows
         const double* totals, const Limits* limits, Split* best,
     ) noexcept nogil:
         """Sample until a leader is told from its rivals; else go on with all rows."""
-        cdef Py_ssize_t n_most = min(n // SAMPLE_SHARE, self.sample_room)
+        cdef Py_ssize_t n_most = min(n // self.share, self.sample_room)
         cdef Py_ssize_t n_used = 0, n_next = self.batch_size
         cdef Py_ssize_t n_alive = self.n_drawn, i, n_round = 0, n_rounds, leader
         cdef Outcome outcome
@@ -196,6 +209,8 @@ count_rows
         if decided:
             self.take(leader, best)
             outcome = SAMPLED
+        elif self.is_subset:
+            outcome = UNDECIDED
         else:
             outcome = self.compare_exactly(
                 block, ids, n, totals, limits, n_alive, leader, best

@@ -488,8 +488,9 @@ cdef class Binner:
         const Py_ssize_t[::1] features,
         uint8_t[:, :] rows,
         uint8_t[:, :] columns,
+        const uint32_t[::1] ids=None,
     ):
-        """Write the bins of a matrix, or of a chunk of its rows.
+        """Write the bins of a matrix, of a chunk of its rows or of some rows.
 
         Parameters
         ----------
@@ -501,16 +502,19 @@ cdef class Binner:
             The output, row by row.
         columns : ndarray of uint8 of shape (n_features, n_samples)
             The output, column by column.
+        ids : ndarray of uint32 of shape (n_samples,), default=None
+            The rows to assign; None for all.
         """
-        cdef Py_ssize_t n = X.matrix.n_rows, task, start, end
-        cdef Py_ssize_t n_tasks = (n + TASK_ROWS - 1) // TASK_ROWS
+        cdef Py_ssize_t n = X.matrix.n_rows if ids is None else ids.shape[0]
+        cdef Py_ssize_t n_tasks = (n + TASK_ROWS - 1) // TASK_ROWS, task, start, end
+        cdef const uint32_t* first = NULL if ids is None or n == 0 else &ids[0]
 
         for task in prange(
             n_tasks, nogil=True, schedule="dynamic", num_threads=self.n_threads
         ):
             start = task * TASK_ROWS
             end = min(start + TASK_ROWS, n)
-            self._assign_rows(&X.matrix, features, start, end, rows, columns)
+            self._assign_rows(&X.matrix, features, start, end, first, rows, columns)
 
     def add_missed(self):
         """Give the values that samples missed their own bins where these suffice.
@@ -629,6 +633,7 @@ cdef class Binner:
         const Py_ssize_t[::1] features,
         Py_ssize_t start,
         Py_ssize_t end,
+        const uint32_t* ids,
         uint8_t[:, :] rows,
         uint8_t[:, :] columns,
     ) noexcept nogil:
@@ -638,6 +643,7 @@ cdef class Binner:
         cdef const uint8_t* table
         cdef uint8_t* bins
         cdef Py_ssize_t group = 0, i, j, k, m, n, feature
+        cdef bint are_bytes = X.type == UINT8 and ids == NULL
 
         while group < features.shape[0]:
             # Neighbours, as they all are unless some are assigned a second time.
@@ -651,14 +657,14 @@ cdef class Binner:
             i = start
             while i < end:
                 n = min(<Py_ssize_t>BLOCK_ROWS, end - i)
-                if X.type == UINT8:
+                if are_bytes:
                     _load_bytes(X, features[group], m, i, n, tile)
                 else:
-                    load_tile(X, features[group], m, i, n, values, BLOCK_ROWS)
+                    load_tile(X, features[group], m, i, n, ids, values, BLOCK_ROWS)
                 for j in range(m):
                     feature = features[group] + j
                     bins = tile + j * BLOCK_ROWS
-                    if X.type == UINT8:
+                    if are_bytes:
                         table = &self.table[feature, 0]
                         for k in range(n):
                             bins[k] = table[bins[k]]

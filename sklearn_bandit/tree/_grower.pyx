@@ -20,7 +20,7 @@ from ._data cimport MISSING_BIN, UNKNOWN_BIN, Block, Limits, Split
 from ._inline cimport copy_row
 from ._random cimport random_unit
 from ._ranking cimport MAX_RANKED, Ranker
-from ._splitter cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
+from ._splitter cimport FOUND, SAMPLED, Outcome, Splitter
 from ._target cimport Target
 
 cdef enum:
@@ -416,7 +416,7 @@ cdef class Grower:
         outcome = self.splitter.search(
             block, ids, node.n, totals, &self.limits, &node.n_constant, &self.split
         )
-        if outcome == NOTHING or outcome == PENNILESS:
+        if outcome != FOUND and outcome != SAMPLED:
             return 0
         n_left = self.partition(block, ids, node.n)
         self.summarise_children(

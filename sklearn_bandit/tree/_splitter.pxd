@@ -10,6 +10,7 @@ cdef enum Outcome:
     SAMPLED         # a split chosen on a sample: the children's totals are not known
     NOTHING         # no split respects the limits
     PENNILESS       # the budget does not allow the search
+    UNDECIDED       # there are too few rows to tell
 
 
 cdef class Splitter:

@@ -313,7 +313,7 @@ cdef class Splitter:
         const int32_t* features, Py_ssize_t n_group, const double* totals, Cut* cuts,
         const Limits* limits, Split* best,
     ) noexcept nogil:
-        """Try one cut each of some features; the bins next to the best are not known."""
+        """Try one cut each of some features; the bins next to it are not known."""
         cdef double left_weight, weight = self.target.weight(totals)
         cdef double* left
         cdef Cut* cut
@@ -372,12 +372,14 @@ cdef class Splitter:
             high[largest] - low[smallest]
         )
         cdef int last = smallest, n_more = largest - 1 - smallest, half
+        cdef double middle
 
         # The last bin whose middle is not above the threshold, by halving without a
         # branch, which nobody could foresee.
         while n_more > 0:
             half = (n_more + 1) >> 1
-            last += half if low[last + half] + high[last + half] <= 2.0 * threshold else 0
+            middle = low[last + half] + high[last + half]
+            last += half if middle <= 2.0 * threshold else 0
             n_more -= half
         return <uint8_t> last
 
