@@ -14,8 +14,9 @@ The data go one way:
 - ``_grower``: nodes, depth first or best first; ``_ranking``: fine thresholds in small
   ones
 - ``_handover``: a genuine tree of scikit-learn from these nodes
-- ``_growth``: from an estimator's parameters to such a tree; ``_classes``: the
-  estimators
+- ``_growth``: from an estimator's parameters to such a tree; ``_scouting`` and
+  ``_routing``: a shallow one on very many samples, of which only some are packed
+- ``_classes``: the estimators
 """
 
 from ._classes import (
