@@ -8,7 +8,7 @@ import numpy as np
 
 from cython.parallel cimport prange
 from libc.float cimport FLT_MAX
-from libc.math cimport INFINITY, fabsf
+from libc.math cimport INFINITY, fabsf, nextafterf
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memset
 
@@ -31,11 +31,11 @@ cdef enum:
 
 cdef struct Step:
     # A node as routing needs it. A leaf leads to itself.
-    double threshold
+    float threshold             # the last number that goes left
     int32_t feature
-    bint missing_left
-    uint16_t left
-    uint16_t right
+    uint16_t children[2]        # left, right
+    uint16_t missing            # where missing values go
+    uint16_t unused             # makes it 16 bytes
 
 
 def route(MatrixView X, nodes, Py_ssize_t depth, int n_threads):
@@ -158,12 +158,18 @@ def _steps(nodes):
         raise ValueError(f"Trees of {n_nodes} nodes are too large.")
     for i in range(n_nodes):
         if lefts[i] < 0:
-            steps[i] = Step(INFINITY, 0, True, <uint16_t> i, <uint16_t> i)
+            steps[i].threshold = INFINITY
+            steps[i].feature = 0
+            steps[i].children[0] = steps[i].children[1] = steps[i].missing = i
         else:
-            steps[i] = Step(
-                thresholds[i], <int32_t> features[i], missing_left[i],
-                <uint16_t> lefts[i], <uint16_t> rights[i],
-            )
+            # Values are float32: the last of these that is not above the threshold.
+            steps[i].threshold = <float> thresholds[i]
+            if steps[i].threshold > thresholds[i]:
+                steps[i].threshold = nextafterf(steps[i].threshold, -INFINITY)
+            steps[i].feature = <int32_t> features[i]
+            steps[i].children[0] = <uint16_t> lefts[i]
+            steps[i].children[1] = <uint16_t> rights[i]
+            steps[i].missing = steps[i].children[0 if missing_left[i] else 1]
     return steps
 
 
@@ -173,23 +179,22 @@ cdef bint _route_task(
 ) noexcept nogil:
     """Send some rows down and count the leaves they reach; whether one is infinite."""
     cdef Py_ssize_t n, i, n_columns = X.n_columns
+    cdef Py_ssize_t stride = X.row_stride // <Py_ssize_t> sizeof(float)
     cdef bint in_place = X.type == FLOAT32 and X.column_stride == sizeof(float)
+    cdef const float* row
     cdef int infinite = 0
 
     while start < end:
         n = min(<Py_ssize_t> BLOCK_ROWS, end - start)
         memset(places + start, 0, n * sizeof(uint16_t))
         if in_place:
-            for i in range(n):
-                _find_infinite(
-                    <const float*> (X.data + (start + i) * X.row_stride), n_columns,
-                    &infinite,
-                )
-            _descend(
-                <const float*> (X.data + start * X.row_stride),
-                X.row_stride // <Py_ssize_t> sizeof(float), 1, n, steps, depth,
-                places + start,
-            )
+            row = <const float*> (X.data + start * X.row_stride)
+            if stride == n_columns:
+                _find_infinite(row, n * n_columns, &infinite)
+            else:
+                for i in range(n):
+                    _find_infinite(row + i * stride, n_columns, &infinite)
+            _descend(row, stride, 1, n, steps, depth, places + start)
         else:
             load_tile(X, 0, n_columns, start, n, NULL, tile, BLOCK_ROWS)
             for i in range(n_columns):
@@ -208,16 +213,15 @@ cdef void _descend(
     """Send rows down level by level, so that no row waits for another."""
     cdef const Step* step
     cdef Py_ssize_t i, _level
-    cdef double value
-    cdef bint goes_left
+    cdef uint16_t next_
+    cdef float value
 
     for _level in range(depth):
         for i in range(n):
             step = &steps[places[i]]
             value = values[i * row_stride + step.feature * column_stride]
-            goes_left = value <= step.threshold
-            goes_left |= (value != value) & step.missing_left
-            places[i] = step.left if goes_left else step.right
+            next_ = step.children[value > step.threshold]
+            places[i] = step.missing if value != value else next_
 
 
 cdef simd_void _find_infinite(
