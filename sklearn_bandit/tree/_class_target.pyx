@@ -14,41 +14,26 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, 
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from sklearn_bandit._simd cimport add_where_8, prefetch, simd_void, top_bits_16
+from sklearn_bandit._simd cimport add_where_8, simd_void
 
+from ._class_fill cimport fill_group
 from ._class_scan cimport Scan, cell_t, scan_cells, sum_t, xlogx
 from ._data cimport (
-    MAX_GROUP, MISSING_BIN, N_LEVELS, N_SLOTS, SMALL, SPARSE, Block, Cut,
-    Limits, Split,
+    MAX_GROUP, MISSING_BIN, N_LEVELS, N_SLOTS, SMALL, SPARSE, Block,
+    Cut, Limits, Split,
 )
 from ._gini_pairs cimport MAX_COMPARED, FewRows, load_few, search_few
 from ._gini_scan cimport GINI_WEIGHT, scan_gini
-from ._inline cimport inline_void, lowest_bit
-from ._target cimport Target, first_bins
+from ._inline cimport lowest_bit
+from ._target cimport Target, first_bins, read_marks
 
-# The column-major copy is read instead of the rows in nodes that hold at least this
-# share of all rows: then each cache line of a column holds two or more rows of the
-# node.
 cdef enum:
-    COLUMN_SHARE = 32
-    # Histograms filled in one pass over the rows: more do not stay in the second-level
-    # cache.
-    FILLED_BYTES = 1 << 17
     # Marking a bin takes one store: with more rows than there are bins it still pays.
     SPARSE_ROWS = 2048
     # A larger weight, squared, does not fit 32 bits.
     SMALL_WEIGHT = 46340
-    # Rows that are fetched ahead of their use: a node's rows have gaps between them,
-    # which the processor cannot foresee.
-    ROWS_AHEAD = 16
-    CACHE_LINE = 64
-    # The bins of a wide row are in different lines: from as many rows on, these are
-    # fetched one by one. On MNIST that saved 7% of the time of a tree.
-    SCATTERED_ROWS = 256
     # Rows whose bins are gathered before they are compared with random thresholds.
     DIVIDED_ROWS = 64
-    # What marks a bin: a highest bit, for these are collected sixteen at a time.
-    MARK = 128
 
 
 cdef class ClassTarget(Target):
@@ -489,12 +474,17 @@ cdef class ClassTarget(Target):
         )
 
     cdef int search_tiny(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
-        const double* totals, const Limits* limits, Split* best,
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_features, const double* totals,
+        const Limits* limits, uint8_t* varies, Split* best,
     ) noexcept nogil:
+        cdef int found
+
         if self.few.n == 0:
             return -1
-        return search_few(&self.few, feature, limits, self.n_channels, best)
+        found = search_few(&self.few, features[0], limits, self.n_channels, best)
+        varies[0] = found > 0
+        return found
 
     # -- the bandit's rewards ----
 
@@ -563,165 +553,7 @@ cdef simd_void look_up_losses(
         loss[i] = tables[labels[i] + side]
 
 
-# -- filling --------------------------------------------------------------------------
-
-
-cdef inline_void fill_rows(
-    const int width,
-    const bint sparse,
-    cell_t* cells,
-    uint8_t* marks,
-    Py_ssize_t n_cells,
-    const Block* block,
-    Py_ssize_t n_outputs,
-    const uint32_t* ids,
-    Py_ssize_t n,
-    const int32_t* features,
-) noexcept nogil:
-    """Add rows to the histograms of `width` features."""
-    cdef Py_ssize_t i, k, n_fetched = 0, n_scattered = 0
-    cdef int j
-    cdef const uint8_t* row
-    cdef const uint16_t* label
-    cdef cell_t weight
-    cdef uint32_t bin
-
-    if not sparse and block.stride <= CACHE_LINE:
-        n_fetched = n - ROWS_AHEAD
-    if block.stride > 2 * CACHE_LINE and n > SCATTERED_ROWS:
-        n_scattered = n - ROWS_AHEAD
-    for i in range(n):
-        if not sparse and i < n_fetched:
-            prefetch(block.rows + <Py_ssize_t> ids[i + ROWS_AHEAD] * block.stride)
-        if i < n_scattered:
-            row = block.rows + <Py_ssize_t> ids[i + ROWS_AHEAD] * block.stride
-            for j in range(width):
-                prefetch(row + features[j])
-        row = block.rows + <Py_ssize_t> ids[i] * block.stride
-        label = block.labels + <Py_ssize_t> ids[i] * n_outputs
-        if cell_t is double:
-            weight = block.weights[ids[i]]
-        else:
-            weight = block.counts[ids[i]]
-        for j in range(width):
-            bin = row[features[j]]
-            for k in range(n_outputs):
-                cells[(j * N_SLOTS + bin) * n_cells + label[k]] += weight
-            if sparse:
-                marks[j * N_SLOTS + bin] = MARK
-
-
-cdef void fill_column(
-    cell_t* cells,
-    Py_ssize_t n_cells,
-    const Block* block,
-    const uint8_t* column,
-    const uint32_t* ids,
-    Py_ssize_t n,
-) noexcept nogil:
-    """Add rows of one output to the histogram of one feature, along its column."""
-    cdef Py_ssize_t i
-    cdef uint32_t id
-
-    for i in range(n):
-        id = ids[i]
-        if cell_t is double:
-            cells[column[id] * n_cells + block.labels[id]] += block.weights[id]
-        else:
-            cells[column[id] * n_cells + block.labels[id]] += block.counts[id]
-
-
-cdef inline_void fill_width(
-    const bint sparse,
-    int width,
-    cell_t* cells,
-    uint8_t* marks,
-    Py_ssize_t n_cells,
-    const Block* block,
-    const uint32_t* ids,
-    Py_ssize_t n,
-    const int32_t* features,
-) noexcept nogil:
-    """Add rows of one output with the number of features known to the compiler."""
-    if width == 8:
-        fill_rows(8, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-    elif width == 7:
-        fill_rows(7, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-    elif width == 6:
-        fill_rows(6, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-    elif width == 5:
-        fill_rows(5, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-    elif width == 4:
-        fill_rows(4, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-    elif width == 3:
-        fill_rows(3, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-    elif width == 2:
-        fill_rows(2, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-    else:
-        fill_rows(1, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-
-
-cdef void fill_group(
-    cell_t* cells,
-    uint8_t* marks,
-    Py_ssize_t n_cells,
-    const Block* block,
-    Py_ssize_t n_outputs,
-    const uint32_t* ids,
-    Py_ssize_t n,
-    const int32_t* features,
-    Py_ssize_t n_features,
-) noexcept nogil:
-    """Add rows to the histograms of up to MAX_GROUP features."""
-    cdef Py_ssize_t slot_size = N_SLOTS * n_cells
-    cdef Py_ssize_t widest = FILLED_BYTES // (slot_size * <Py_ssize_t> sizeof(cell_t))
-    cdef Py_ssize_t j = 0, width
-    cdef bint along_columns = (
-        block.columns != NULL and n * COLUMN_SHARE >= block.n_rows and n_outputs == 1
-    )
-
-    widest = max(widest, <Py_ssize_t> 1) if n_outputs == 1 else 1
-    while j < n_features:
-        width = min(widest, n_features - j)
-        if marks != NULL and n_outputs == 1:
-            fill_width(
-                True, <int> width, cells + j * slot_size, marks + j * N_SLOTS, n_cells,
-                block, ids, n, features + j,
-            )
-        elif marks != NULL:
-            fill_rows(
-                1, True, cells + j * slot_size, marks + j * N_SLOTS, n_cells, block,
-                n_outputs, ids, n, features + j,
-            )
-        elif along_columns:
-            width = 1
-            fill_column(
-                cells + j * slot_size, n_cells, block,
-                block.columns + features[j] * block.n_rows, ids, n,
-            )
-        elif n_outputs == 1:
-            fill_width(
-                False, <int> width, cells + j * slot_size, NULL, n_cells, block, ids, n,
-                features + j,
-            )
-        else:
-            fill_rows(
-                1, False, cells + j * slot_size, NULL, n_cells, block, n_outputs, ids,
-                n, features + j,
-            )
-        j += width
-
-
-cdef void read_marks(uint8_t* marks, bint clear, uint64_t* bins) noexcept nogil:
-    """Make a bitmap of the bins that are marked."""
-    cdef int word, i
-
-    for word in range(4):
-        bins[word] = 0
-        for i in range(4):
-            bins[word] |= top_bits_16(marks + 64 * word + 16 * i) << (16 * i)
-    if clear:
-        memset(marks, 0, N_SLOTS)
+# -- bins -----------------------------------------------------------------------------
 
 
 cdef Py_ssize_t list_bins(const uint64_t* bitmap, uint8_t* bins) noexcept nogil:

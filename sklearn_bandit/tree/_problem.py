@@ -4,8 +4,8 @@ import numpy as np
 
 from ._bootstrap import list_drawn
 from ._class_target import ClassTarget
-from ._grower import NodeBuffer
 from ._median_target import MedianTarget
+from ._node_buffer import NodeBuffer
 from ._real_target import RealTarget
 
 MAX_LABELS = np.iinfo(np.uint16).max + 1

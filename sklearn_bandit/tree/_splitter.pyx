@@ -219,28 +219,35 @@ cdef class Splitter:
         Many are divided perfectly by the first feature: then no other is looked at.
         """
         cdef double perfect = self.target.perfect_score(totals)
-        cdef Py_ssize_t place = n_constant[0], n_varying = 0, n_left
-        cdef int kind, varies
-        cdef int32_t feature
+        cdef Py_ssize_t place = n_constant[0], n_varying = 0, n_left, n_group, j
+        cdef int kind
+        cdef int32_t group[MAX_GROUP]
+        cdef uint8_t varies[MAX_GROUP]
 
         self.target.load_tiny(block, ids, n, totals)
         while n_varying < self.max_features and place < self.n_features:
-            if not self.can_pay(n):
+            n_group = min(self.max_features - n_varying, self.n_features - place)
+            n_group = min(n_group, self.target.tiny_group)
+            if not self.can_pay(n * n_group):
                 return PENNILESS
-            self.draw(place, 1)
-            feature = self.features[place]
-            varies = self.target.search_tiny(
-                block, ids, n, feature, totals, limits, best
-            )
-            if varies < 0:
+            self.draw(place, n_group)
+            for j in range(MAX_GROUP):
+                group[j] = self.features[place + min(j, n_group - 1)]
+            if self.target.search_tiny(
+                block, ids, n, group, n_group, totals, limits, varies, best
+            ) < 0:
                 kind = self.choose_kind(n, totals)
-                self.target.fill(block, ids, n, &feature, 1, 0, kind)
-                varies = self.scan(block, 0, feature, kind, totals, limits, True, best)
-            if varies:
-                n_varying += 1
-            else:
-                self.set_aside(place, n_constant)
-            place += 1
+                self.target.fill(block, ids, n, group, n_group, 0, kind)
+                for j in range(n_group):
+                    varies[j] = self.scan(
+                        block, j, group[j], kind, totals, limits, True, best
+                    )
+            for j in range(n_group):
+                if varies[j]:
+                    n_varying += 1
+                else:
+                    self.set_aside(place + j, n_constant)
+            place += n_group
             if best.score >= perfect:
                 # Draw the others all the same: what comes next in the tree shall not
                 # depend on how this node was searched.
