@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 
 from sklearn_bandit._compat import MAX_INT
 
-from ._grower import NodeBuffer
 from ._growth import grow_nodes, samples_nodes
 from ._handover import to_sklearn_tree
 from ._matrix import MatrixView, is_readable
+from ._node_buffer import NodeBuffer
 from ._packing import pack
 from ._problem import Problem
 from ._routing import MAX_NODES, route, summarise_nodes
