@@ -53,7 +53,6 @@ cdef extern from *:
     typedef int32_t skb_ints __attribute__((vector_size(32)));
     typedef int32_t skb_half __attribute__((vector_size(16)));
     typedef uint16_t skb_shorts __attribute__((vector_size(16)));
-    typedef uint8_t skb_bytes __attribute__((vector_size(8)));
     #define SKB_SUM(v) \
         skb_half a, b; \
         memcpy(&a, &v, 16); \
@@ -75,14 +74,6 @@ cdef extern from *:
         v += __builtin_convertvector(s, skb_ints);
         memcpy(to, &v, 32);
     }
-    SKB_INLINED void skb_add_where_8(
-        int32_t* to, const uint8_t* x, const int32_t* most, int32_t weight)
-    {
-        skb_bytes b; memcpy(&b, x, 8);
-        skb_ints m, v; memcpy(&m, most, 32); memcpy(&v, to, 32);
-        v += (__builtin_convertvector(b, skb_ints) <= m) & weight;
-        memcpy(to, &v, 32);
-    }
     SKB_INLINED int32_t skb_squares_8(const int32_t* x)
     {
         skb_ints v; memcpy(&v, x, 32);
@@ -101,9 +92,6 @@ cdef extern from *:
     { int32_t s = 0; for (int i = 0; i < 8; i++) s += x[i]; return s; }
     static void skb_add_8(int32_t* to, const uint16_t* x)
     { for (int i = 0; i < 8; i++) to[i] += x[i]; }
-    static void skb_add_where_8(
-        int32_t* to, const uint8_t* x, const int32_t* most, int32_t weight)
-    { for (int i = 0; i < 8; i++) to[i] += x[i] <= most[i] ? weight : 0; }
     static int32_t skb_squares_8(const int32_t* x)
     { int32_t s = 0; for (int i = 0; i < 8; i++) s += x[i] * x[i]; return s; }
     static int32_t skb_squared_distance_8(const int32_t* x, const int32_t* y)
@@ -117,9 +105,6 @@ cdef extern from *:
     """
     int32_t sum_8 "skb_sum_8"(const uint16_t* x) noexcept nogil
     void add_8 "skb_add_8"(int32_t* to, const uint16_t* x) noexcept nogil
-    void add_where_8 "skb_add_where_8"(     # add the weight where x is at most `most`
-        int32_t* to, const uint8_t* x, const int32_t* most, int32_t weight
-    ) noexcept nogil
     int32_t squares_8 "skb_squares_8"(const int32_t* x) noexcept nogil
     int32_t squared_distance_8 "skb_squared_distance_8"(
         const int32_t* x, const int32_t* y
@@ -271,6 +256,36 @@ cdef extern from *:
     """
     uint64_t top_bits_16 "skb_top_bits_16"(     # the highest bit of each of 16 bytes
         const uint8_t* x
+    ) noexcept nogil
+
+
+# Eight bytes compared with eight, and a weight added where they are not larger.
+cdef extern from *:
+    """
+    #ifndef SKB_WHERE
+    #define SKB_WHERE
+    #include <stdint.h>
+    #if defined(__SSE2__) || defined(_M_X64)
+    #include <emmintrin.h>
+    static inline void skb_add_where_8(
+        uint16_t* to, const uint8_t* x, const uint8_t* most, uint16_t weight)
+    {
+        __m128i b = _mm_loadl_epi64((const __m128i*) x);
+        __m128i m = _mm_loadl_epi64((const __m128i*) most);
+        m = _mm_cmpeq_epi8(_mm_min_epu8(b, m), b);
+        m = _mm_and_si128(_mm_unpacklo_epi8(m, m), _mm_set1_epi16((short) weight));
+        m = _mm_add_epi16(m, _mm_loadu_si128((const __m128i*) to));
+        _mm_storeu_si128((__m128i*) to, m);
+    }
+    #else
+    static inline void skb_add_where_8(
+        uint16_t* to, const uint8_t* x, const uint8_t* most, uint16_t weight)
+    { for (int i = 0; i < 8; i++) to[i] += x[i] <= most[i] ? weight : 0; }
+    #endif
+    #endif
+    """
+    void add_where_8 "skb_add_where_8"(         # add it where x is at most `most`
+        uint16_t* to, const uint8_t* x, const uint8_t* most, uint16_t weight
     ) noexcept nogil
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from libc.math cimport INFINITY, ceil, log2
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from sklearn_bandit._simd cimport prefetch, simd_void
 from sklearn_bandit.bandit._arms cimport eliminate
@@ -31,16 +31,23 @@ from sklearn_bandit.bandit._radii cimport effective_size, paired_radius, split_d
 
 from ._data cimport MAX_GROUP, MISSING_BIN, SAMPLE_LEVEL, SMALL, Block, Limits, Split
 from ._random cimport random_unit
-from ._splitter cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
+from ._splitter cimport (
+    FOUND, NOTHING, PENNILESS, SAMPLED, UNDECIDED, Outcome, Splitter,
+)
 from ._target cimport Target
 
 cdef enum:
     # Beyond this share (one in so many) of a node's rows a sample does not pay: a row
     # read at random costs about as much as several read in order.
     SAMPLE_SHARE = 4
+    # The rows of a subset are there to be used, if not all twice.
+    SUBSET_SHARE = 2
     # Nor does a larger sample, whatever the node: its losses no longer fit the cache.
     LARGEST_SAMPLE = 65536
     SAMPLE_BYTES = 1 << 24
+    # Rows whose bins are copied together, out of the first-level cache.
+    GATHERED_ROWS = 64
+    CACHE_LINE = 64
 
 
 cdef class BanditSplitter(Splitter):
@@ -62,19 +69,24 @@ count_rows
         share of the gain, or a tenth of this share of the node's impurity.
     min_rows : int
         Smaller nodes are searched exactly.
+    is_subset : bool
+        Whether the rows are themselves a sample of those to learn from: then nothing is
+        ever searched exactly, and what cannot be told is left undecided.
     """
 
     cdef const uint8_t[::1] has_missing
     cdef double delta
     cdef Py_ssize_t batch_size
     cdef double tol
+    cdef bint is_subset
+    cdef Py_ssize_t share               # of a node's rows, one in so many is sampled
     cdef Py_ssize_t n_drawn             # features in the present search
     cdef int kind                       # of the histograms in this search
     cdef int32_t[::1] drawn             # these features: slot i is for feature drawn[i]
     cdef uint8_t[::1] is_drawn          # scratch: one flag a feature
-    cdef Block sampled                  # the sampled rows, copied together
-    cdef uint8_t* sampled_rows
-    cdef uint32_t* sample               # which rows these are
+    cdef Block sampled                  # the targets of the sampled rows, and in turn
+    cdef uint8_t* sampled_bins          # the bins of each slot, column by column
+    cdef uint32_t* sample               # which rows were sampled last
     cdef uint32_t[::1] places           # 0, 1, 2, ...: all rows of the sample
     cdef Py_ssize_t sample_room
     cdef double[::1] leader_loss
@@ -93,7 +105,7 @@ count_rows
     def __init__(
         self, Target target, n_bins, max_features, n_thresholds, constraints,
         max_insertions, seed, count_rows, *, has_missing, delta, batch_size, tol,
-        min_rows, n_samples, stride,
+        min_rows, n_samples, is_subset=False,
     ):
         Splitter.__init__(
             self, target, n_bins, max_features, n_thresholds, constraints,
@@ -105,13 +117,15 @@ count_rows
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
-        self.min_rows = min_rows
+        self.is_subset = is_subset
+        self.min_rows = 2 * batch_size if is_subset else min_rows
+        self.share = SUBSET_SHARE if is_subset else SAMPLE_SHARE
         self.sample_room = max(
-            min(n_samples // SAMPLE_SHARE, LARGEST_SAMPLE, SAMPLE_BYTES // stride),
+            min(n_samples // self.share, LARGEST_SAMPLE, SAMPLE_BYTES // n_slots),
             batch_size,
         )
         self.places = np.arange(self.sample_room, dtype=np.uint32)
-        self.sampled_rows = <uint8_t*> malloc(self.sample_room * stride)
+        self.sampled_bins = <uint8_t*> malloc(self.sample_room * n_slots)
         target.reserve_copy(SAMPLE_LEVEL, self.sample_room)
         self.drawn = np.empty(n_slots, dtype=np.int32)
         self.is_drawn = np.empty(self.n_features, dtype=np.uint8)
@@ -127,14 +141,14 @@ count_rows
         self.fallen = np.empty(n_slots, dtype=np.intp)
         self.sample = <uint32_t*> malloc(self.sample_room * sizeof(uint32_t))
         self.splits = <Split*> malloc(n_slots * sizeof(Split))
-        if self.sample == NULL or self.splits == NULL or self.sampled_rows == NULL:
+        if self.sample == NULL or self.splits == NULL or self.sampled_bins == NULL:
             raise MemoryError
         for slot in range(n_slots):
             self.splits[slot].left = &self.lefts[slot, 0]
 
     def __dealloc__(self):
         free(self.sample)
-        free(self.sampled_rows)
+        free(self.sampled_bins)
         free(self.splits)
 
     def slots_needed(self):
@@ -145,6 +159,8 @@ count_rows
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil:
+        if self.is_subset and n < self.min_rows:
+            return UNDECIDED
         if n < self.min_rows or block.columns == NULL or limits.monotonic:
             return self.search_exactly(block, ids, n, totals, limits, n_constant, best)
         self.draw_varying(block, ids, n, n_constant)
@@ -158,7 +174,7 @@ count_rows
         const double* totals, const Limits* limits, Split* best,
     ) noexcept nogil:
         """Sample until a leader is told from its rivals; else go on with all rows."""
-        cdef Py_ssize_t n_most = min(n // SAMPLE_SHARE, self.sample_room)
+        cdef Py_ssize_t n_most = min(n // self.share, self.sample_room)
         cdef Py_ssize_t n_used = 0, n_next = self.batch_size
         cdef Py_ssize_t n_alive = self.n_drawn, i, n_round = 0, n_rounds, leader
         cdef Outcome outcome
@@ -193,6 +209,8 @@ count_rows
         if decided:
             self.take(leader, best)
             outcome = SAMPLED
+        elif self.is_subset:
+            outcome = UNDECIDED
         else:
             outcome = self.compare_exactly(
                 block, ids, n, totals, limits, n_alive, leader, best
@@ -247,41 +265,63 @@ count_rows
         One row at random out of each of as many equal stretches: as good as a simple
         random sample or better, and read in order.
         """
-        cdef Py_ssize_t i, n_group, n_new = n_next - n_used, place
+        cdef Py_ssize_t i, n_new = n_next - n_used, place
         cdef double step = <double> n / n_new
-        cdef int32_t group[MAX_GROUP]
+        cdef int32_t first = 0
 
         for i in range(n_new):
             place = <Py_ssize_t> ((i + random_unit(&self.random)) * step)
             self.sample[i] = ids[min(place, n - 1)]
-            prefetch(block.rows + <Py_ssize_t> self.sample[i] * block.stride)
-        for i in range(n_new):
-            memcpy(
-                self.sampled_rows + (n_used + i) * block.stride,
-                block.rows + <Py_ssize_t> self.sample[i] * block.stride,
-                block.stride,
-            )
         self.sampled = block[0]
-        self.sampled.rows = self.sampled_rows
-        self.sampled.columns = NULL
         self.target.gather(
             SAMPLE_LEVEL, block, self.sample, n_new, n_used, &self.sampled
         )
-        i = 0
-        while i < n_alive:
-            n_group = 0
-            while (
-                n_group < MAX_GROUP
-                and i + n_group < n_alive
-                and self.arms[i + n_group] == self.arms[i] + n_group
-            ):
-                group[n_group] = self.drawn[self.arms[i + n_group]]
-                n_group += 1
+        self.gather_bins(block, n_used, n_new, n_alive)
+        for i in range(n_alive):
+            self.show_slot(self.arms[i], n_next)
             self.target.fill(
-                &self.sampled, &self.places[n_used], n_new, group, n_group,
-                self.arms[i], self.kind,
+                &self.sampled, &self.places[n_used], n_new, &first, 1, self.arms[i],
+                self.kind,
             )
-            i += n_group
+
+    cdef void gather_bins(
+        self, const Block* block, Py_ssize_t n_used, Py_ssize_t n_new,
+        Py_ssize_t n_alive,
+    ) noexcept nogil:
+        """Copy the bins of sampled rows: a few rows at a time, column by column."""
+        cdef const uint8_t* lines[GATHERED_ROWS]
+        cdef Py_ssize_t start = 0, ahead = 0, n_chunk, i, k, slot
+        cdef int32_t feature
+        cdef uint8_t* bins
+
+        while start < n_new:
+            n_chunk = min(<Py_ssize_t> GATHERED_ROWS, n_new - start)
+            while ahead < min(start + 2 * GATHERED_ROWS, n_new):
+                k = 0
+                while k < block.stride:
+                    prefetch(
+                        block.rows + <Py_ssize_t> self.sample[ahead] * block.stride + k
+                    )
+                    k += CACHE_LINE
+                ahead += 1
+            for i in range(n_chunk):
+                lines[i] = (
+                    block.rows + <Py_ssize_t> self.sample[start + i] * block.stride
+                )
+            for k in range(n_alive):
+                slot = self.arms[k]
+                feature = self.drawn[slot]
+                bins = self.sampled_bins + slot * self.sample_room + n_used + start
+                for i in range(n_chunk):
+                    bins[i] = lines[i][feature]
+            start += n_chunk
+
+    cdef void show_slot(self, Py_ssize_t slot, Py_ssize_t n_rows) noexcept nogil:
+        """Make the sample a block of one feature: that of a slot."""
+        self.sampled.rows = self.sampled_bins + slot * self.sample_room
+        self.sampled.columns = self.sampled.rows
+        self.sampled.stride = 1
+        self.sampled.n_rows = n_rows
 
     cdef Py_ssize_t find_leader(
         self, const Block* block, Py_ssize_t n_used, Py_ssize_t n, const Limits* limits,
@@ -338,9 +378,10 @@ count_rows
         cdef double total = 0.0, mean, sum_2, sum_4
         cdef double best_score = self.splits[self.arms[leader[0]]].score
 
+        self.show_slot(self.arms[leader[0]], n_used)
         self.target.losses(
-            &self.sampled, &self.places[0], n_used, &self.splits[self.arms[leader[0]]],
-            &self.sample_totals[0], &self.leader_loss[0], &self.row_weight[0],
+            &self.sampled, &self.splits[self.arms[leader[0]]], &self.sample_totals[0],
+            &self.leader_loss[0], &self.row_weight[0],
         )
         for j in range(n_used):
             total += self.row_weight[j]
@@ -349,9 +390,10 @@ count_rows
             self.radius[i] = 0.0
             if i == leader[0]:
                 continue
+            self.show_slot(self.arms[i], n_used)
             self.target.losses(
-                &self.sampled, &self.places[0], n_used, &self.splits[self.arms[i]],
-                &self.sample_totals[0], &self.rival_loss[0], NULL,
+                &self.sampled, &self.splits[self.arms[i]], &self.sample_totals[0],
+                &self.rival_loss[0], NULL,
             )
             # The mean of the losses is the impurity of the children, which is known.
             mean = (best_score - self.splits[self.arms[i]].score) / (

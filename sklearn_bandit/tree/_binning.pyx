@@ -186,6 +186,26 @@ cdef simd_void _find_cells(
     any_infinite[0] = infinite
 
 
+cdef simd_void _compare(
+    const float* values, Py_ssize_t n, float edge, float low, float high, uint8_t* bins,
+    bint* any_missing, bint* any_infinite, bint* any_missed
+) noexcept nogil:
+    """Bins of a feature with one edge (or none) between two values: no table needed."""
+    cdef Py_ssize_t i
+    cdef float value
+    cdef int missing = 0, infinite = 0, missed = 0
+
+    for i in range(n):
+        value = values[i]
+        bins[i] = value > edge
+        missing |= value != value
+        infinite |= fabsf(value) > FLT_MAX
+        missed |= (value != low) & (value != high)
+    any_missing[0] = missing
+    any_infinite[0] = infinite
+    any_missed[0] = missed
+
+
 cdef void _find_bins(
     const float* values, const int32_t* cells, Py_ssize_t n, const uint8_t* table,
     const float* edges, int n_halvings, uint8_t* bins
@@ -468,8 +488,9 @@ cdef class Binner:
         const Py_ssize_t[::1] features,
         uint8_t[:, :] rows,
         uint8_t[:, :] columns,
+        const uint32_t[::1] ids=None,
     ):
-        """Write the bins of a matrix, or of a chunk of its rows.
+        """Write the bins of a matrix, of a chunk of its rows or of some rows.
 
         Parameters
         ----------
@@ -481,16 +502,19 @@ cdef class Binner:
             The output, row by row.
         columns : ndarray of uint8 of shape (n_features, n_samples)
             The output, column by column.
+        ids : ndarray of uint32 of shape (n_samples,), default=None
+            The rows to assign; None for all.
         """
-        cdef Py_ssize_t n = X.matrix.n_rows, task, start, end
-        cdef Py_ssize_t n_tasks = (n + TASK_ROWS - 1) // TASK_ROWS
+        cdef Py_ssize_t n = X.matrix.n_rows if ids is None else ids.shape[0]
+        cdef Py_ssize_t n_tasks = (n + TASK_ROWS - 1) // TASK_ROWS, task, start, end
+        cdef const uint32_t* first = NULL if ids is None or n == 0 else &ids[0]
 
         for task in prange(
             n_tasks, nogil=True, schedule="dynamic", num_threads=self.n_threads
         ):
             start = task * TASK_ROWS
             end = min(start + TASK_ROWS, n)
-            self._assign_rows(&X.matrix, features, start, end, rows, columns)
+            self._assign_rows(&X.matrix, features, start, end, first, rows, columns)
 
     def add_missed(self):
         """Give the values that samples missed their own bins where these suffice.
@@ -609,6 +633,7 @@ cdef class Binner:
         const Py_ssize_t[::1] features,
         Py_ssize_t start,
         Py_ssize_t end,
+        const uint32_t* ids,
         uint8_t[:, :] rows,
         uint8_t[:, :] columns,
     ) noexcept nogil:
@@ -618,6 +643,7 @@ cdef class Binner:
         cdef const uint8_t* table
         cdef uint8_t* bins
         cdef Py_ssize_t group = 0, i, j, k, m, n, feature
+        cdef bint are_bytes = X.type == UINT8 and ids == NULL
 
         while group < features.shape[0]:
             # Neighbours, as they all are unless some are assigned a second time.
@@ -631,14 +657,14 @@ cdef class Binner:
             i = start
             while i < end:
                 n = min(<Py_ssize_t>BLOCK_ROWS, end - i)
-                if X.type == UINT8:
+                if are_bytes:
                     _load_bytes(X, features[group], m, i, n, tile)
                 else:
-                    load_tile(X, features[group], m, i, n, values, BLOCK_ROWS)
+                    load_tile(X, features[group], m, i, n, ids, values, BLOCK_ROWS)
                 for j in range(m):
                     feature = features[group] + j
                     bins = tile + j * BLOCK_ROWS
-                    if X.type == UINT8:
+                    if are_bytes:
                         table = &self.table[feature, 0]
                         for k in range(n):
                             bins[k] = table[bins[k]]
@@ -663,14 +689,24 @@ cdef class Binner:
         cdef const float* known = &self.low[feature, 0]
         cdef Py_ssize_t i
 
-        _find_cells(
-            values, n, self.origin[feature], self.scale[feature], cells, &any_missing,
-            &any_infinite,
-        )
-        _find_bins(
-            values, cells, n, &self.table[feature, 0], &self.edges[feature, 0],
-            self.n_halvings[feature], bins,
-        )
+        if self.n_edges[feature] <= 1:
+            _compare(
+                values, n, self.edges[feature, 0], known[0],
+                known[self.n_edges[feature]], bins, &any_missing, &any_infinite,
+                &any_missed,
+            )
+        else:
+            _find_cells(
+                values, n, self.origin[feature], self.scale[feature], cells,
+                &any_missing, &any_infinite,
+            )
+            _find_bins(
+                values, cells, n, &self.table[feature, 0], &self.edges[feature, 0],
+                self.n_halvings[feature], bins,
+            )
+            if self.is_exact[feature]:
+                for i in range(n):
+                    any_missed |= values[i] != known[bins[i]]
         if any_missing:
             self.any_missing[thread, feature] = True
             for i in range(n):
@@ -678,11 +714,7 @@ cdef class Binner:
                     bins[i] = MISSING
         if any_infinite:
             self.any_infinite[thread, feature] = True
-        if not self.is_exact[feature]:
-            return
-        for i in range(n):
-            any_missed |= values[i] != known[bins[i]]
-        if any_missed:
+        if any_missed and self.is_exact[feature]:
             for i in range(n):
                 if bins[i] != MISSING and values[i] != known[bins[i]]:
                     self._miss(thread, feature, values[i])

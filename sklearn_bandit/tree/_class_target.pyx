@@ -14,41 +14,26 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, 
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from sklearn_bandit._simd cimport add_where_8, prefetch, simd_void, top_bits_16
+from sklearn_bandit._simd cimport add_where_8, simd_void
 
+from ._class_fill cimport fill_group
 from ._class_scan cimport Scan, cell_t, scan_cells, sum_t, xlogx
 from ._data cimport (
-    MAX_GROUP, MISSING_BIN, N_LEVELS, N_SLOTS, SMALL, SPARSE, Block, Cut,
-    Limits, Split,
+    MAX_GROUP, MISSING_BIN, N_LEVELS, N_SLOTS, SMALL, SPARSE, Block,
+    Cut, Limits, Split,
 )
 from ._gini_pairs cimport MAX_COMPARED, FewRows, load_few, search_few
 from ._gini_scan cimport GINI_WEIGHT, scan_gini
-from ._inline cimport inline_void, lowest_bit
-from ._target cimport Target, first_bins
+from ._inline cimport lowest_bit
+from ._target cimport Target, first_bins, read_marks
 
-# The column-major copy is read instead of the rows in nodes that hold at least this
-# share of all rows: then each cache line of a column holds two or more rows of the
-# node.
 cdef enum:
-    COLUMN_SHARE = 32
-    # Histograms filled in one pass over the rows: more do not stay in the second-level
-    # cache.
-    FILLED_BYTES = 1 << 17
     # Marking a bin takes one store: with more rows than there are bins it still pays.
     SPARSE_ROWS = 2048
     # A larger weight, squared, does not fit 32 bits.
     SMALL_WEIGHT = 46340
-    # Rows that are fetched ahead of their use: a node's rows have gaps between them,
-    # which the processor cannot foresee.
-    ROWS_AHEAD = 16
-    CACHE_LINE = 64
-    # The bins of a wide row are in different lines: from as many rows on, these are
-    # fetched one by one. On MNIST that saved 7% of the time of a tree.
-    SCATTERED_ROWS = 256
     # Rows whose bins are gathered before they are compared with random thresholds.
     DIVIDED_ROWS = 64
-    # What marks a bin: a highest bit, for these are collected sixteen at a time.
-    MARK = 128
 
 
 cdef class ClassTarget(Target):
@@ -431,15 +416,16 @@ cdef class ClassTarget(Target):
     ) noexcept nogil:
         cdef Py_ssize_t j, k, n_channels = self.n_channels
         cdef int32_t* counts = <int32_t*> self.divided
+        cdef uint16_t* shorts = <uint16_t*> self.divided
 
-        if self.integral and block.columns == NULL:
-            memset(counts, 0, 2 * n_channels * MAX_GROUP * sizeof(int32_t))
-            divide_group(block, ids, n, features, n_features, cuts, counts)
+        if block.columns == NULL and self.is_small(totals):
+            memset(shorts, 0, 2 * n_channels * MAX_GROUP * sizeof(uint16_t))
+            divide_group(block, ids, n, features, n_features, cuts, shorts)
             for j in range(n_features):
                 for k in range(n_channels):
                     lefts[j * n_channels + k] = (
-                        counts[2 * k * MAX_GROUP + j]
-                        + counts[(2 * k + 1) * MAX_GROUP + j]
+                        shorts[2 * k * MAX_GROUP + j]
+                        + shorts[(2 * k + 1) * MAX_GROUP + j]
                     )
         elif self.integral:
             for j in range(n_features):
@@ -488,21 +474,26 @@ cdef class ClassTarget(Target):
         )
 
     cdef int search_tiny(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
-        const double* totals, const Limits* limits, Split* best,
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_features, const double* totals,
+        const Limits* limits, uint8_t* varies, Split* best,
     ) noexcept nogil:
+        cdef int found
+
         if self.few.n == 0:
             return -1
-        return search_few(&self.few, feature, limits, self.n_channels, best)
+        found = search_few(&self.few, features[0], limits, self.n_channels, best)
+        varies[0] = found > 0
+        return found
 
     # -- the bandit's rewards ----
 
     cdef void losses(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, const Split* split,
-        const double* totals, double* loss, double* weight,
+        self, const Block* block, const Split* split, const double* totals,
+        double* loss, double* weight,
     ) noexcept nogil:
         cdef Py_ssize_t i, j, n_outputs = self.n_outputs, n_cells = self.n_cells
-        cdef const uint8_t* column = block.rows + split.feature
+        cdef Py_ssize_t n = block.n_rows
         cdef double* table
         cdef double left, right, squares_left = 0.0, squares_right = 0.0, share
         cdef uint8_t bin
@@ -527,192 +518,42 @@ cdef class ClassTarget(Target):
                 self.tables[i] += squares_left / n_outputs
                 self.tables[n_cells + i] += squares_right / n_outputs
         if n_outputs == 1:
-            # Two tables, one after the other: the side of a row is an offset.
-            for i in range(n):
-                bin = column[<Py_ssize_t> ids[i] * block.stride]
-                goes_left = bin <= split.bin
-                if bin == MISSING_BIN:
-                    goes_left = split.missing_left
-                loss[i] = self.tables[
-                    block.labels[ids[i]] + (0 if goes_left else n_cells)
-                ]
+            look_up_losses(
+                block.columns, block.labels, n, split.bin, split.missing_left,
+                self.tables, <int32_t> n_cells, loss,
+            )
         else:
             for i in range(n):
-                bin = column[<Py_ssize_t> ids[i] * block.stride]
+                bin = block.columns[i]
                 goes_left = bin <= split.bin
                 if bin == MISSING_BIN:
                     goes_left = split.missing_left
                 table = self.tables if goes_left else self.tables + n_cells
                 loss[i] = 0.0
                 for j in range(n_outputs):
-                    loss[i] += table[block.labels[<Py_ssize_t> ids[i] * n_outputs + j]]
+                    loss[i] += table[block.labels[i * n_outputs + j]]
                 loss[i] /= n_outputs
         if weight != NULL:
             for i in range(n):
-                weight[i] = (
-                    block.counts[ids[i]] if self.integral else block.weights[ids[i]]
-                )
+                weight[i] = block.counts[i] if self.integral else block.weights[i]
 
 
-# -- filling --------------------------------------------------------------------------
-
-
-cdef inline_void fill_rows(
-    const int width,
-    const bint sparse,
-    cell_t* cells,
-    uint8_t* marks,
-    Py_ssize_t n_cells,
-    const Block* block,
-    Py_ssize_t n_outputs,
-    const uint32_t* ids,
-    Py_ssize_t n,
-    const int32_t* features,
+cdef simd_void look_up_losses(
+    const uint8_t* bins, const uint16_t* labels, Py_ssize_t n, int32_t last,
+    bint missing_left, const double* tables, int32_t n_cells, double* loss,
 ) noexcept nogil:
-    """Add rows to the histograms of `width` features."""
-    cdef Py_ssize_t i, k, n_fetched = 0, n_scattered = 0
-    cdef int j
-    cdef const uint8_t* row
-    cdef const uint16_t* label
-    cdef cell_t weight
-    cdef uint32_t bin
-
-    if not sparse and block.stride <= CACHE_LINE:
-        n_fetched = n - ROWS_AHEAD
-    if block.stride > 2 * CACHE_LINE and n > SCATTERED_ROWS:
-        n_scattered = n - ROWS_AHEAD
-    for i in range(n):
-        if not sparse and i < n_fetched:
-            prefetch(block.rows + <Py_ssize_t> ids[i + ROWS_AHEAD] * block.stride)
-        if i < n_scattered:
-            row = block.rows + <Py_ssize_t> ids[i + ROWS_AHEAD] * block.stride
-            for j in range(width):
-                prefetch(row + features[j])
-        row = block.rows + <Py_ssize_t> ids[i] * block.stride
-        label = block.labels + <Py_ssize_t> ids[i] * n_outputs
-        if cell_t is double:
-            weight = block.weights[ids[i]]
-        else:
-            weight = block.counts[ids[i]]
-        for j in range(width):
-            bin = row[features[j]]
-            for k in range(n_outputs):
-                cells[(j * N_SLOTS + bin) * n_cells + label[k]] += weight
-            if sparse:
-                marks[j * N_SLOTS + bin] = MARK
-
-
-cdef void fill_column(
-    cell_t* cells,
-    Py_ssize_t n_cells,
-    const Block* block,
-    const uint8_t* column,
-    const uint32_t* ids,
-    Py_ssize_t n,
-) noexcept nogil:
-    """Add rows of one output to the histogram of one feature, along its column."""
+    """Loss of each row from two tables, one after the other: its side is an offset."""
+    cdef int32_t bin, side, on_missing = 0 if missing_left else n_cells
     cdef Py_ssize_t i
-    cdef uint32_t id
 
     for i in range(n):
-        id = ids[i]
-        if cell_t is double:
-            cells[column[id] * n_cells + block.labels[id]] += block.weights[id]
-        else:
-            cells[column[id] * n_cells + block.labels[id]] += block.counts[id]
+        bin = bins[i]
+        side = 0 if bin <= last else n_cells
+        side = on_missing if bin == MISSING_BIN else side
+        loss[i] = tables[labels[i] + side]
 
 
-cdef inline_void fill_width(
-    const bint sparse,
-    int width,
-    cell_t* cells,
-    uint8_t* marks,
-    Py_ssize_t n_cells,
-    const Block* block,
-    const uint32_t* ids,
-    Py_ssize_t n,
-    const int32_t* features,
-) noexcept nogil:
-    """Add rows of one output with the number of features known to the compiler."""
-    if width == 8:
-        fill_rows(8, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-    elif width == 7:
-        fill_rows(7, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-    elif width == 6:
-        fill_rows(6, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-    elif width == 5:
-        fill_rows(5, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-    elif width == 4:
-        fill_rows(4, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-    elif width == 3:
-        fill_rows(3, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-    elif width == 2:
-        fill_rows(2, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-    else:
-        fill_rows(1, sparse, cells, marks, n_cells, block, 1, ids, n, features)
-
-
-cdef void fill_group(
-    cell_t* cells,
-    uint8_t* marks,
-    Py_ssize_t n_cells,
-    const Block* block,
-    Py_ssize_t n_outputs,
-    const uint32_t* ids,
-    Py_ssize_t n,
-    const int32_t* features,
-    Py_ssize_t n_features,
-) noexcept nogil:
-    """Add rows to the histograms of up to MAX_GROUP features."""
-    cdef Py_ssize_t slot_size = N_SLOTS * n_cells
-    cdef Py_ssize_t widest = FILLED_BYTES // (slot_size * <Py_ssize_t> sizeof(cell_t))
-    cdef Py_ssize_t j = 0, width
-    cdef bint along_columns = (
-        block.columns != NULL and n * COLUMN_SHARE >= block.n_rows and n_outputs == 1
-    )
-
-    widest = max(widest, <Py_ssize_t> 1) if n_outputs == 1 else 1
-    while j < n_features:
-        width = min(widest, n_features - j)
-        if marks != NULL and n_outputs == 1:
-            fill_width(
-                True, <int> width, cells + j * slot_size, marks + j * N_SLOTS, n_cells,
-                block, ids, n, features + j,
-            )
-        elif marks != NULL:
-            fill_rows(
-                1, True, cells + j * slot_size, marks + j * N_SLOTS, n_cells, block,
-                n_outputs, ids, n, features + j,
-            )
-        elif along_columns:
-            width = 1
-            fill_column(
-                cells + j * slot_size, n_cells, block,
-                block.columns + features[j] * block.n_rows, ids, n,
-            )
-        elif n_outputs == 1:
-            fill_width(
-                False, <int> width, cells + j * slot_size, NULL, n_cells, block, ids, n,
-                features + j,
-            )
-        else:
-            fill_rows(
-                1, False, cells + j * slot_size, NULL, n_cells, block, n_outputs, ids,
-                n, features + j,
-            )
-        j += width
-
-
-cdef void read_marks(uint8_t* marks, bint clear, uint64_t* bins) noexcept nogil:
-    """Make a bitmap of the bins that are marked."""
-    cdef int word, i
-
-    for word in range(4):
-        bins[word] = 0
-        for i in range(4):
-            bins[word] |= top_bits_16(marks + 64 * word + 16 * i) << (16 * i)
-    if clear:
-        memset(marks, 0, N_SLOTS)
+# -- bins -----------------------------------------------------------------------------
 
 
 cdef Py_ssize_t list_bins(const uint64_t* bitmap, uint8_t* bins) noexcept nogil:
@@ -771,9 +612,9 @@ cdef void divide_rows(
             left[block.labels[ids[i]]] += block.counts[ids[i]] if goes_left else 0
 
 
-cdef simd_void divide_group(
+cdef void divide_group(
     const Block* block, const uint32_t* ids, Py_ssize_t n, const int32_t* features,
-    Py_ssize_t n_features, const Cut* cuts, int32_t* left,
+    Py_ssize_t n_features, const Cut* cuts, uint16_t* left,
 ) noexcept nogil:
     """Sum the counts of the rows that go left at the cuts of eight features at once.
 
@@ -783,14 +624,14 @@ cdef simd_void divide_group(
     """
     cdef uint8_t bins[DIVIDED_ROWS * MAX_GROUP]
     cdef int32_t chosen[MAX_GROUP]
-    cdef int32_t last[MAX_GROUP]
+    cdef uint8_t last[MAX_GROUP]
     cdef const uint8_t* row
     cdef Py_ssize_t first = 0, i, n_chunk
     cdef int j
 
     for j in range(MAX_GROUP):
         chosen[j] = features[min(j, n_features - 1)]
-        last[j] = cuts[min(j, n_features - 1)].last
+        last[j] = <uint8_t> cuts[min(j, n_features - 1)].last
     while first < n:
         n_chunk = min(<Py_ssize_t> DIVIDED_ROWS, n - first)
         for i in range(n_chunk):

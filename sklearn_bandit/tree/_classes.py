@@ -18,6 +18,7 @@ from ._growth import (
     grow_tree,
 )
 from ._problem import Problem, as_counts
+from ._scouting import grow_scouted, pays_to_scout
 from ._validation import (
     SparseInputMixin,
     check_regression_targets,
@@ -95,7 +96,16 @@ class _BanditTree(SparseInputMixin):
 
         random_state = check_random_state(self.random_state)
         seed = random_state.randint(MAX_INT)
-        packed = pack_samples(self, X, self.max_bins, effective_n_threads(None), seed)
+        n_threads = effective_n_threads(None)
+        n_channels = codes.shape[1] + 2 if classes is None else n_classes.sum()
+        if pays_to_scout(self, X, n_channels, weights):
+            problem = Problem(
+                None, codes, n_classes, self.criterion, n_features_in=X.shape[1]
+            )
+            tree, n_insertions = grow_scouted(self, X, problem, seed, n_threads)
+            self._set_tree(tree, n_insertions, problem, classes)
+            return self
+        packed = pack_samples(self, X, self.max_bins, n_threads, seed)
         problem = Problem(packed, codes, n_classes, self.criterion, weights=weights)
         counts = None if weights is None else as_counts(weights)
         if counts is not None:
@@ -105,6 +115,11 @@ class _BanditTree(SparseInputMixin):
 
     def _grow(self, problem, classes, seed, counts, weights, budget):
         """Grow the tree and set the fitted attributes."""
+        tree, n_insertions = grow_tree(self, problem, seed, counts, weights, budget)
+        self._set_tree(tree, n_insertions, problem, classes)
+
+    def _set_tree(self, tree, n_insertions, problem, classes):
+        """Set the fitted attributes."""
         if self.criterion == "friedman_mse":
             warnings.warn(
                 'Value `"friedman_mse"` for `criterion` is deprecated. It is '
@@ -112,7 +127,6 @@ class _BanditTree(SparseInputMixin):
                 FutureWarning,
                 stacklevel=2,
             )
-        tree, n_insertions = grow_tree(self, problem, seed, counts, weights, budget)
         self.n_features_in_ = problem.n_features_in
         self.max_features_ = count_features(self.max_features, problem.n_features)
         self.n_outputs_ = len(problem.n_classes)

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t
 
 cdef enum:
     MISSING_BIN = 255   # bin of a missing value
+    UNKNOWN_BIN = -1    # Split.next_bin: to be found when the rows are divided
     N_SLOTS = 256       # cells in the histogram of a feature: 255 bins, missing values
     MAX_GROUP = 8       # features whose histograms are filled in one pass over the rows
     N_LEVELS = 3        # blocks of copied rows: for subtrees, with ranks, for samples
@@ -11,6 +12,8 @@ cdef enum:
     # Kinds of histogram, to be combined:
     SPARSE = 1          # for few rows: the bins touched are noted, no others scanned
     SMALL = 2           # the node's weight is small: short integers hold it
+    # What marks a bin: a highest bit, for these are collected sixteen at a time.
+    MARK = 128
 
 
 cdef struct Block:
@@ -19,6 +22,8 @@ cdef struct Block:
     Py_ssize_t stride
     const uint8_t* columns      # bins, column by column; NULL in a copy
     Py_ssize_t n_rows
+    const uint8_t* turned       # a copy of wide rows: its bins, column by column
+    Py_ssize_t turned_stride    # from a column to the next
     const double* low           # smallest and largest value in each bin of each feature
     const double* high
     Py_ssize_t n_values         # bins that these two have room for, per feature

@@ -22,6 +22,7 @@ from ._inline cimport inline_void
 
 cdef enum:
     MAX_CELLS = 16
+    SCORE_LANES = 8             # scores compared at a time
 
 
 cdef struct Sums:
@@ -123,6 +124,37 @@ cdef inline_void score_sums(
         )
 
 
+cdef inline_void find_best(
+    const double* scores, Py_ssize_t n, double* best, Py_ssize_t* chosen
+) noexcept nogil:
+    """The first of the best scores, if it is better than `best`.
+
+    The largest one is found eight by eight: one by one, each would have to wait for the
+    one before.
+    """
+    cdef double lanes[SCORE_LANES]
+    cdef double largest = best[0]
+    cdef Py_ssize_t i = 0
+    cdef int k
+
+    chosen[0] = -1
+    for k in range(SCORE_LANES):
+        lanes[k] = largest
+    while i < n:
+        for k in range(SCORE_LANES):
+            lanes[k] = scores[i + k] if scores[i + k] > lanes[k] else lanes[k]
+        i += SCORE_LANES
+    for k in range(SCORE_LANES):
+        largest = max(largest, lanes[k])
+    if not largest > best[0]:
+        return
+    best[0] = largest
+    i = 0
+    while scores[i] != largest:
+        i += 1
+    chosen[0] = i
+
+
 cdef inline_void sum_bins(
     const int width, const uint16_t* cells, const uint8_t* bins, Py_ssize_t n_bins,
     uint16_t* out,
@@ -154,16 +186,15 @@ cdef inline_void sum_bins(
 cdef inline_void scan_width(const int width, Search* search) noexcept nogil:
     """Scan with the number of cells known to the compiler."""
     cdef Sums sums[N_SLOTS]
-    cdef double scores[N_SLOTS]
+    cdef double scores[N_SLOTS + SCORE_LANES]
     cdef Py_ssize_t i, chosen = -1, n = search.n_bins
     cdef double best_score = search.best_score
 
     add_bins(width, search.cells, search.bins, n, search.totals, sums)
     score_sums(sums, n, search.squares, search.weight, scores)
-    for i in range(n):
-        if scores[i] > best_score:
-            best_score = scores[i]
-            chosen = i
+    for i in range(n, n + SCORE_LANES):
+        scores[i] = -1.0
+    find_best(scores, n, &best_score, &chosen)
     search.best_score = best_score
     search.chosen = chosen
     if chosen >= 0:

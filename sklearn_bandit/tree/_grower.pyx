@@ -10,18 +10,22 @@ import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
-from libc.stdint cimport int8_t, uint8_t, uint32_t
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from sklearn_bandit._simd cimport prefetch
 
-from ._data cimport MISSING_BIN, Block, Limits, Split
+from ._data cimport MISSING_BIN, UNKNOWN_BIN, Block, Limits, Split
 from ._inline cimport copy_row
+from ._node_buffer cimport CACHE_LINE, NodeBuffer, NodeRecord, turned_stride
 from ._random cimport random_unit
 from ._ranking cimport MAX_RANKED, Ranker
-from ._splitter cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
+from ._splitter cimport FOUND, SAMPLED, Outcome, Splitter
 from ._target cimport Target
+from ._turning cimport TURNED_ROWS, turn_rows
+
+from ._node_buffer import NODE_RECORD
 
 cdef enum:
     # Bytes of a block of copied rows. Rows that lie together are faster even where they
@@ -43,24 +47,6 @@ cdef enum:
     SIGNAL_ROWS = 100000
 
 cdef double EPSILON = 2.220446049250313e-16     # as in scikit-learn's builders
-
-
-cdef struct NodeRecord:
-    # The fields of a node of scikit-learn's Tree, by their names there.
-    Py_ssize_t left_child
-    Py_ssize_t right_child
-    Py_ssize_t feature
-    double threshold
-    double impurity
-    Py_ssize_t n_node_samples
-    double weighted_n_node_samples
-    uint8_t missing_go_to_left
-
-
-# Asked for once: the conversion is Python code, which turns an interrupt by the user
-# into another error.
-cdef NodeRecord _example
-NODE_RECORD = np.asarray(<NodeRecord[:1]> &_example).dtype
 
 
 cdef struct Pending:
@@ -85,43 +71,6 @@ cdef struct Leaf:
     Py_ssize_t n_left
     double improvement
     double* totals              # of its two children
-
-
-cdef class NodeBuffer:
-    """Memory for the nodes of a tree, to be used for one tree after the other.
-
-    A deep tree has tens of megabytes of nodes; fresh memory for each tree would cost a
-    tenth of the time to grow it.
-    """
-
-    cdef NodeRecord* nodes
-    cdef double* values
-    cdef Py_ssize_t n_nodes                 # there is room for so many nodes,
-    cdef Py_ssize_t n_values                # and so many numbers
-
-    def __dealloc__(self):
-        free(self.nodes)
-        free(self.values)
-
-    cdef int reserve(self, Py_ssize_t n_nodes, Py_ssize_t n_values) noexcept nogil:
-        """Make room, keeping what is there; -1 if there is no memory."""
-        cdef void* grown
-
-        if n_nodes > self.n_nodes:
-            n_nodes = max(n_nodes, 2 * self.n_nodes)
-            grown = realloc(self.nodes, n_nodes * sizeof(NodeRecord))
-            if grown == NULL:
-                return -1
-            self.nodes = <NodeRecord*> grown
-            self.n_nodes = n_nodes
-        if n_values > self.n_values:
-            n_values = max(n_values, 2 * self.n_values)
-            grown = realloc(self.values, n_values * sizeof(double))
-            if grown == NULL:
-                return -1
-            self.values = <double*> grown
-            self.n_values = n_values
-        return 0
 
 
 cdef class Grower:
@@ -159,8 +108,9 @@ cdef class Grower:
     cdef uint32_t[::1] ids
     cdef uint32_t[::1] scratch_ids
     cdef Py_ssize_t copy_rows               # rows that fit into a copied block
-    cdef uint8_t* copied
-    cdef uint32_t* origin                   # copied rows: their number in all samples
+    cdef uint8_t* copied                    # these three are the buffer's
+    cdef uint8_t* turned
+    cdef uint32_t* origin
     cdef Py_ssize_t max_depth
     cdef Py_ssize_t min_samples_split
     cdef Py_ssize_t max_leaf_nodes
@@ -218,8 +168,6 @@ cdef class Grower:
         self.split.left = self.work + 3 * n_channels
 
     def __dealloc__(self):
-        free(self.copied)
-        free(self.origin)
         free(self.stack)
         free(self.stack_totals)
         free(self.leaves)
@@ -252,14 +200,15 @@ cdef class Grower:
         if self.splitter.n_sets:
             self.copy_rows = min(self.copy_rows, <Py_ssize_t> SUBTRACT_ROWS)
         self.copy_rows = max(self.copy_rows, min(MAX_RANKED, len(self.ids)))
-        self.copied = <uint8_t*> malloc(self.copy_rows * stride)
-        self.origin = <uint32_t*> malloc(self.copy_rows * sizeof(uint32_t))
-        if self.copied == NULL or self.origin == NULL:
-            raise MemoryError
+        self.buffer.reserve_copies(self.copy_rows, stride)
+        self.copied = self.buffer.copied
+        self.turned = self.buffer.turned
+        self.origin = self.buffer.origin
         self.target.reserve_copy(0, self.copy_rows)
         self.blocks[COPIED] = self.blocks[ALL_ROWS]
         self.blocks[COPIED].columns = NULL
         self.blocks[COPIED].rows = self.copied
+        self.blocks[COPIED].turned = self.turned
         return 0
 
     def grow(self):
@@ -311,38 +260,24 @@ cdef class Grower:
         cdef double middle = 0.0
 
         self.start_root(&node)
-        if self.push(&node, totals) < 0:
-            return -1
-        while self.n_pending:
-            self.n_pending -= 1
-            node = self.stack[self.n_pending]
-            memcpy(
-                totals, self.stack_totals + self.n_pending * n_channels,
-                n_channels * sizeof(double),
-            )
+        while True:
             id = self.add_node(&node, totals)
             if id < 0 or (node.n > SIGNAL_ROWS and self.is_interrupted()):
                 return -1
+            n_left = 0
             if self.is_leaf(id, &node, totals):
                 self.splitter.release_set(node.set)
-                continue
-            if node.level == ALL_ROWS and node.n <= self.copy_rows:
-                self.copy_node(&node)
-            if (
-                self.ranker is not None
-                and node.level == COPIED
-                and node.n <= MAX_RANKED
-            ):
-                self.rank_node(&node)
-            if self.wants_set(&node) and node.set < 0:
-                node.set = self.splitter.take_set(
-                    &self.blocks[node.level], &self.ids[node.start], node.n
-                )
-            self.splitter.set = node.set
-            n_left = self.split_node(&node, totals, left, right)
-            self.splitter.set = -1
+            else:
+                n_left = self.expand(&node, totals, left, right)
             if n_left == 0:
-                self.splitter.release_set(node.set)
+                if self.n_pending == 0:
+                    return 0
+                self.n_pending -= 1
+                node = self.stack[self.n_pending]
+                memcpy(
+                    totals, self.stack_totals + self.n_pending * n_channels,
+                    n_channels * sizeof(double),
+                )
                 continue
             self.set_split(id, n_left, node.n, &self.blocks[node.level])
             self.share_set(&node, n_left, sets)
@@ -359,15 +294,36 @@ cdef class Grower:
                 self.bound(&child, &node, middle)
             if self.push(&child, right) < 0:
                 return -1
+            # The left child is next.
             child.start = node.start
             child.n = n_left
             child.is_left = True
             child.set = sets[0]
             if self.limits.monotonic:
                 self.bound(&child, &node, middle)
-            if self.push(&child, left) < 0:
-                return -1
-        return 0
+            node = child
+            memcpy(totals, left, n_channels * sizeof(double))
+
+    cdef Py_ssize_t expand(
+        self, Pending* node, double* totals, double* left, double* right
+    ) noexcept nogil:
+        """Split a node where its rows are read fastest; 0 if it becomes a leaf."""
+        cdef Py_ssize_t n_left
+
+        if node.level == ALL_ROWS and node.n <= self.copy_rows:
+            self.copy_node(node)
+        if self.ranker is not None and node.level == COPIED and node.n <= MAX_RANKED:
+            self.rank_node(node)
+        if self.wants_set(node) and node.set < 0:
+            node.set = self.splitter.take_set(
+                &self.blocks[node.level], &self.ids[node.start], node.n
+            )
+        self.splitter.set = node.set
+        n_left = self.split_node(node, totals, left, right)
+        self.splitter.set = -1
+        if n_left == 0:
+            self.splitter.release_set(node.set)
+        return n_left
 
     # -- nodes ----
 
@@ -416,7 +372,7 @@ cdef class Grower:
         outcome = self.splitter.search(
             block, ids, node.n, totals, &self.limits, &node.n_constant, &self.split
         )
-        if outcome == NOTHING or outcome == PENNILESS:
+        if outcome != FOUND and outcome != SAMPLED:
             return 0
         n_left = self.partition(block, ids, node.n)
         self.summarise_children(
@@ -495,25 +451,45 @@ cdef class Grower:
         cdef Py_ssize_t i, stride, n_left = 0, n_right = 0
         cdef uint32_t* right = &self.scratch_ids[0]
         cdef uint32_t id
-        cdef uint8_t last = <uint8_t> self.split.bin
+        cdef int32_t bin, below = 0, above = MISSING_BIN, last = self.split.bin
         cdef bint goes_right, missing_left = self.split.missing_left
         cdef bint any_missing = self.split.has_missing and missing_left
 
         if block.columns != NULL:
             bins = block.columns + self.split.feature * block.n_rows
             stride = 1
+        elif block.turned != NULL:
+            bins = block.turned + self.split.feature * block.turned_stride
+            stride = 1
         else:
             bins = block.rows + self.split.feature
             stride = block.stride
-        for i in range(n):
-            id = ids[i]
-            goes_right = bins[<Py_ssize_t> id * stride] > last
-            if any_missing:
-                goes_right &= bins[<Py_ssize_t> id * stride] != MISSING_BIN
-            ids[n_left] = id
-            right[n_right] = id
-            n_left += not goes_right
-            n_right += goes_right
+        if self.split.next_bin == UNKNOWN_BIN:
+            # A threshold drawn at random: find the bins next to it on the way.
+            for i in range(n):
+                id = ids[i]
+                bin = bins[<Py_ssize_t> id * stride]
+                goes_right = bin > last
+                ids[n_left] = id
+                right[n_right] = id
+                n_left += not goes_right
+                n_right += goes_right
+                # Masks of all bits or none: which side comes next cannot be foreseen.
+                below = max(below, bin & (goes_right - 1))
+                above = min(above, bin | (MISSING_BIN & (goes_right - 1)))
+            self.split.bin = below
+            self.split.next_bin = above
+        else:
+            for i in range(n):
+                id = ids[i]
+                bin = bins[<Py_ssize_t> id * stride]
+                goes_right = bin > last
+                if any_missing:
+                    goes_right &= bin != MISSING_BIN
+                ids[n_left] = id
+                right[n_right] = id
+                n_left += not goes_right
+                n_right += goes_right
         memcpy(ids + n_left, right, n_right * sizeof(uint32_t))
         return n_left
 
@@ -581,16 +557,35 @@ cdef class Grower:
     cdef void copy_node(self, Pending* node) noexcept nogil:
         """Copy a node's rows together; its subtree is grown on the copy."""
         cdef const Block* block = &self.blocks[ALL_ROWS]
-        cdef Py_ssize_t i, stride = block.stride
+        cdef Py_ssize_t i, start, stride = block.stride
         cdef uint32_t* ids = &self.ids[node.start]
 
         for i in range(node.n):
             if i + ROWS_AHEAD < node.n:
-                prefetch(block.rows + <Py_ssize_t> ids[i + ROWS_AHEAD] * stride)
+                # All of a wide row: the processor foresees little of it by itself.
+                start = 0
+                while start < stride:
+                    prefetch(
+                        block.rows + <Py_ssize_t> ids[i + ROWS_AHEAD] * stride + start
+                    )
+                    start += CACHE_LINE
             copy_row(
                 self.copied + i * stride, block.rows + <Py_ssize_t> ids[i] * stride,
                 stride,
             )
+            if self.turned != NULL and (i + 1) % TURNED_ROWS == 0:
+                turn_rows(
+                    self.copied + (i + 1 - TURNED_ROWS) * stride, stride,
+                    self.turned + (i + 1 - TURNED_ROWS), turned_stride(node.n),
+                )
+        if self.turned != NULL:
+            self.blocks[COPIED].turned_stride = turned_stride(node.n)
+            i = node.n // TURNED_ROWS * TURNED_ROWS
+            if i < node.n:
+                turn_rows(
+                    self.copied + i * stride, stride, self.turned + i,
+                    turned_stride(node.n),
+                )
         self.target.gather(0, block, ids, node.n, 0, &self.blocks[COPIED])
         for i in range(node.n):
             self.origin[i] = ids[i]

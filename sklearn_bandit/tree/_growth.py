@@ -82,7 +82,63 @@ def grow_tree(estimator, problem, seed, counts=None, weights=None, budget=None):
     n_insertions : int
         Insertions made.
     """
+    buffer = problem.take_buffer()
+    nodes, values, depth, n_insertions = grow_nodes(
+        estimator, problem, seed, buffer, counts, weights, budget
+    )
+    if problem.features is not None:
+        inner = nodes["left_child"] >= 0
+        nodes["feature"][inner] = problem.features[nodes["feature"][inner]]
+    tree = to_sklearn_tree(
+        nodes, values, depth, problem.n_features_in, problem.n_classes
+    )
+    problem.buffers.append(buffer)
+    return tree, n_insertions
+
+
+def grow_nodes(
+    estimator,
+    problem,
+    seed,
+    buffer,
+    counts=None,
+    weights=None,
+    budget=None,
+    *,
+    rows=None,
+    start_depth=0,
+    is_subset=False,
+):
+    """Grow nodes on packed samples.
+
+    Parameters
+    ----------
+    estimator, problem, seed, counts, weights, budget
+        As for `grow_tree`.
+    buffer : NodeBuffer
+        Where the nodes go.
+    rows : slice or None
+        The samples to learn from; None for all.
+    start_depth : int
+        Depth of the root.
+    is_subset : bool
+        Whether the samples are themselves a sample: nodes in which they cannot tell the
+        best split are then not split.
+
+    Returns
+    -------
+    nodes : structured ndarray
+        With the fields of scikit-learn's nodes; the buffer's memory.
+    values : ndarray of shape (n_nodes, n_values)
+        Their predictions; the buffer's memory.
+    depth : int
+        Of the deepest node below the root.
+    n_insertions : int
+        Insertions made.
+    """
     target, ids = problem.target(counts, weights)
+    if rows is not None:
+        ids = ids[rows].copy()
     n_samples = problem.n_samples
     min_samples_leaf = _as_count(estimator.min_samples_leaf, n_samples)
     min_samples_split = max(
@@ -94,15 +150,22 @@ def grow_tree(estimator, problem, seed, counts=None, weights=None, budget=None):
         total = n_samples if counts is None else counts.sum()
     constraints = monotonic_constraints(estimator, problem)
     splitter = make_splitter(
-        estimator, problem, target, constraints, budget, seed, min_samples_leaf > 1
+        estimator,
+        problem,
+        target,
+        constraints,
+        budget,
+        seed,
+        min_samples_leaf > 1,
+        is_subset,
     )
+    max_depth = MAX_INT32 if estimator.max_depth is None else estimator.max_depth
     max_leaf_nodes = estimator.max_leaf_nodes
-    buffer = problem.take_buffer()
     grower = Grower(
         problem.packed,
         splitter,
         ids,
-        max_depth=MAX_INT32 if estimator.max_depth is None else estimator.max_depth,
+        max_depth=max_depth - start_depth,
         min_samples_split=min_samples_split,
         min_samples_leaf=min_samples_leaf,
         min_weight_leaf=estimator.min_weight_fraction_leaf * total,
@@ -113,21 +176,15 @@ def grow_tree(estimator, problem, seed, counts=None, weights=None, budget=None):
         buffer=buffer,
     )
     nodes, values = grower.grow()
-    if problem.features is not None:
-        inner = nodes["left_child"] >= 0
-        nodes["feature"][inner] = problem.features[nodes["feature"][inner]]
-    tree = to_sklearn_tree(
-        nodes, values, grower.depth, problem.n_features_in, problem.n_classes
-    )
-    problem.buffers.append(buffer)
-    return tree, splitter.n_insertions
+    return nodes, values, grower.depth, splitter.n_insertions
 
 
-def make_splitter(estimator, problem, target, constraints, budget, seed, count_rows):
+def make_splitter(
+    estimator, problem, target, constraints, budget, seed, count_rows, is_subset=False
+):
     """Make the splitter that an estimator's `solver` asks for."""
     packed = problem.packed
     max_features = count_features(estimator.max_features, problem.n_features)
-    min_rows = smallest_sampled(estimator, max_features, problem.n_features)
     if constraints is None:
         constraints = np.zeros(problem.n_features, dtype=np.int8)
     n_thresholds = count_thresholds(estimator, problem)
@@ -143,12 +200,11 @@ def make_splitter(estimator, problem, target, constraints, budget, seed, count_r
     )
     if estimator.solver == "mab-thesis":
         check_thesis_problem(estimator, problem)
-    n_cells = N_SLOTS * min(max_features, problem.n_features) * target.n_channels
-    if (
-        estimator.delta == 0.0
-        or not target.has_losses
-        or n_cells > MAX_CELLS
-        or problem.n_samples < min_rows
+    if not (
+        target.has_losses
+        and samples_nodes(
+            estimator, problem.n_samples, problem.n_features, target.n_channels
+        )
     ):
         uses_all = n_thresholds == 0 and max_features >= problem.n_features
         size = N_SLOTS * problem.n_features * target.n_channels
@@ -171,9 +227,19 @@ def make_splitter(estimator, problem, target, constraints, budget, seed, count_r
         delta=estimator.delta,
         batch_size=estimator.batch_size,
         tol=estimator.tol,
-        min_rows=min_rows,
+        min_rows=smallest_sampled(estimator, max_features, problem.n_features),
         n_samples=problem.n_samples,
-        stride=packed.rows.shape[1],
+        is_subset=is_subset,
+    )
+
+
+def samples_nodes(estimator, n_samples, n_features, n_channels):
+    """Whether the solver samples the larger nodes of so many samples and features."""
+    n_drawn = min(count_features(estimator.max_features, n_features), n_features)
+    return (
+        estimator.delta > 0.0
+        and N_SLOTS * n_drawn * n_channels <= MAX_CELLS
+        and n_samples >= smallest_sampled(estimator, n_drawn, n_features)
     )
 
 

@@ -10,6 +10,12 @@ import numpy as np
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
+from sklearn_bandit._simd cimport prefetch
+
+cdef enum:
+    LOADED_ROWS = 8     # rows that are transposed together
+    ROWS_AHEAD = 32     # rows that are fetched ahead of their use
+
 ctypedef fused value_t:
     uint8_t
     int16_t
@@ -148,16 +154,39 @@ cdef void load_column(
 
 
 cdef void _load_rows(
-    const value_t* first, Py_ssize_t row_stride, Py_ssize_t n_columns, Py_ssize_t n,
-    float* out, Py_ssize_t out_stride,
+    const value_t* first, Py_ssize_t row_stride, const uint32_t* ids,
+    Py_ssize_t n_columns, Py_ssize_t n, float* out, Py_ssize_t out_stride,
 ) noexcept nogil:
-    cdef const value_t* row
-    cdef Py_ssize_t i, j
+    """Transpose rows, a few at a time: these stay in the first-level cache, and what
+    is written goes to consecutive places."""
+    cdef const value_t* rows[LOADED_ROWS]
+    cdef const char* ahead
+    cdef Py_ssize_t start = 0, n_rows, id, i, j
 
-    for i in range(n):
-        row = <const value_t*>(<const char*>first + i * row_stride)
-        for j in range(n_columns):
-            out[j * out_stride + i] = <float>row[j]
+    while start < n:
+        n_rows = min(<Py_ssize_t>LOADED_ROWS, n - start)
+        for i in range(n_rows):
+            id = start + i
+            rows[i] = <const value_t*>(
+                <const char*>first + (id if ids == NULL else ids[id]) * row_stride
+            )
+            id += ROWS_AHEAD
+            if ids != NULL:
+                id = ids[min(id, n - 1)]
+            ahead = <const char*>first + id * row_stride
+            j = 0
+            while j < n_columns * <Py_ssize_t>sizeof(value_t):
+                prefetch(ahead + j)
+                j += 64
+        if n_rows == LOADED_ROWS:
+            for j in range(n_columns):
+                for i in range(LOADED_ROWS):
+                    out[j * out_stride + start + i] = <float>rows[i][j]
+        else:
+            for j in range(n_columns):
+                for i in range(n_rows):
+                    out[j * out_stride + start + i] = <float>rows[i][j]
+        start += n_rows
 
 
 cdef void load_tile(
@@ -166,21 +195,28 @@ cdef void load_tile(
     Py_ssize_t n_columns,
     Py_ssize_t start,
     Py_ssize_t n,
+    const uint32_t* ids,
     float* out,
     Py_ssize_t out_stride,
 ) noexcept nogil:
-    """Read consecutive rows of neighbouring columns, in the order of memory."""
+    """Read rows of neighbouring columns, in the order of memory."""
     cdef Py_ssize_t j, stride = matrix.row_stride
-    cdef const char* first = (
-        matrix.data + start * stride + column * matrix.column_stride
-    )
-    if matrix.type == FLOAT32 and matrix.column_stride == sizeof(float):
-        _load_rows(<const float*>first, stride, n_columns, n, out, out_stride)
-    elif matrix.type == FLOAT64 and matrix.column_stride == sizeof(double):
-        _load_rows(<const double*>first, stride, n_columns, n, out, out_stride)
+    cdef const char* first = matrix.data + column * matrix.column_stride
+
+    if ids == NULL:
+        first += start * stride
     else:
+        ids += start
+    if matrix.type == FLOAT32 and matrix.column_stride == sizeof(float):
+        _load_rows(<const float*>first, stride, ids, n_columns, n, out, out_stride)
+    elif matrix.type == FLOAT64 and matrix.column_stride == sizeof(double):
+        _load_rows(<const double*>first, stride, ids, n_columns, n, out, out_stride)
+    elif ids == NULL:
         for j in range(n_columns):
             load_column(matrix, column + j, start, n, out + j * out_stride)
+    else:
+        for j in range(n_columns):
+            gather_column(matrix, column + j, ids, n, out + j * out_stride)
 
 
 cdef void gather_column(

@@ -92,7 +92,7 @@ class PackedData:
         return (self.bin_high[feature, left] + self.bin_low[feature, right]) / 2.0
 
 
-def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None):
+def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None, ids=None):
     """Put a matrix into bins.
 
     Parameters
@@ -108,6 +108,9 @@ def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None):
         Threads to use; the result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Draws the rows that quantiles are taken from, if there are more than 20,000.
+    ids : ndarray of uint32, default=None
+        The rows to pack, if these are not all. The matrix is then one that can be read
+        in place, and the values themselves (`raw`) are not kept.
 
     Returns
     -------
@@ -115,7 +118,8 @@ def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None):
     """
     if sparse.issparse(X):
         X = X.tocsc()
-    n_samples, n_features = X.shape
+    n_features = X.shape[1]
+    n_samples = X.shape[0] if ids is None else len(ids)
     rows = _aligned_zeros(n_samples, _row_stride(n_features))
     columns = np.empty((n_features, n_samples), dtype=np.uint8)
     sample = _sample_rows(n_samples, check_random_state(random_state))
@@ -125,7 +129,13 @@ def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None):
         group = slice(first, min(first + FEATURE_GROUP, n_features))
         parts.append(
             _bin(
-                X[:, group], sample, max_bins, n_threads, rows[:, group], columns[group]
+                X[:, group],
+                sample,
+                max_bins,
+                n_threads,
+                rows[:, group],
+                columns[group],
+                ids,
             )
         )
     n_bins, has_missing, bin_low, bin_high, n_distinct, has_infinite = map(
@@ -136,18 +146,20 @@ def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None):
             "Input X contains infinity or a value too large for dtype('float32')."
         )
     is_coarse = _find_coarse(n_bins, bin_low, bin_high, n_distinct, len(sample))
-    raw = MatrixView(X) if _in_place(X) else None
+    raw = MatrixView(X) if ids is None and _in_place(X) else None
     return PackedData(
         rows, columns, n_bins, has_missing, bin_low, bin_high, is_coarse, raw
     )
 
 
-def _bin(X, sample, max_bins, n_threads, rows, columns):
+def _bin(X, sample, max_bins, n_threads, rows, columns, ids):
     """Write the bins of some features and return what `Binner.bins` says of them."""
     if sparse.issparse(X):
         X = X.tocsr()
     binner = Binner(X.shape[1], max_bins, n_threads)
-    if X.dtype in (np.uint8, np.bool_) and _in_place(X):
+    if ids is not None:
+        binner.find_edges(MatrixView(X), ids[sample])
+    elif X.dtype in (np.uint8, np.bool_) and _in_place(X):
         binner.find_byte_edges(MatrixView(X))
     elif _in_place(X):
         binner.find_edges(MatrixView(X), sample)
@@ -160,7 +172,11 @@ def _bin(X, sample, max_bins, n_threads, rows, columns):
         for start, chunk in _row_chunks(X):
             stop = start + chunk.shape[0]
             binner.assign(
-                MatrixView(chunk), features, rows[start:stop], columns[:, start:stop]
+                MatrixView(chunk),
+                features,
+                rows[start:stop],
+                columns[:, start:stop],
+                ids,
             )
         features = binner.add_missed()
     return binner.bins()

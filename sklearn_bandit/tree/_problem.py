@@ -4,8 +4,8 @@ import numpy as np
 
 from ._bootstrap import list_drawn
 from ._class_target import ClassTarget
-from ._grower import NodeBuffer
 from ._median_target import MedianTarget
+from ._node_buffer import NodeBuffer
 from ._real_target import RealTarget
 
 MAX_LABELS = np.iinfo(np.uint16).max + 1
@@ -17,8 +17,8 @@ class Problem:
 
     Parameters
     ----------
-    packed : PackedData
-        The samples in bins.
+    packed : PackedData or None
+        The samples in bins; None if only targets are wanted.
     y : ndarray of shape (n_samples, n_outputs)
         Encoded classes (integers from 0 for each output) or real targets.
     n_classes : ndarray of shape (n_outputs,), intp, or None
@@ -44,12 +44,12 @@ class Problem:
         weights=None,
     ):
         self.packed = packed
-        self.n_samples = packed.n_samples
-        self.n_features = packed.n_features
+        self.n_samples = len(y)
+        self.n_features = n_features_in if packed is None else packed.n_features
         self.is_classification = n_classes is not None
         self.criterion = criterion
         self.features = features
-        self.n_features_in = n_features_in or packed.n_features
+        self.n_features_in = n_features_in or self.n_features
         self.codes = y
         if self.is_classification:
             self.n_classes = np.asarray(n_classes, dtype=np.intp)

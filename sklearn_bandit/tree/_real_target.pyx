@@ -8,14 +8,63 @@ are centred first, so that sums of squares lose no digits to a large mean.
 from libc.math cimport INFINITY, fabs, log
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from sklearn_bandit._simd cimport prefetch
 
-from ._data cimport MISSING_BIN, N_LEVELS, N_SLOTS, SPARSE, Block, Cut, Limits, Split
+from ._data cimport (
+    MARK, MISSING_BIN, N_LEVELS, N_SLOTS, SPARSE, Block, Cut, Limits, Split,
+)
 from ._inline cimport inline_void, lowest_bit
-from ._pairs cimport MAX_PAIRED, FewRows, Pairs, PairSplit, pairs_for
-from ._target cimport Target, first_bins, is_allowed
+from ._sorted_rows cimport (
+    MAX_SORTED, N_LANES, FewRows, LaneSplits, Sorted, sorted_for,
+)
+from ._mean_scan cimport scan_means
+from ._target cimport Target, first_bins, is_allowed, read_marks
+
+cdef extern from *:
+    """
+    #include <stddef.h>
+    #include <stdint.h>
+    #include <string.h>
+    /* Two rows at a time: they share a division, and need not wait for each other. */
+    static void skb_sum_moments(
+        const double* moments, const uint32_t* ids, ptrdiff_t n, double* out)
+    {
+        ptrdiff_t i = 0;
+        double weight = 0.0, sum = 0.0, squares = 0.0;
+    #if defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12)
+        typedef double two __attribute__((vector_size(16)));
+        two a, b, all = {0.0, 0.0}, others = {0.0, 0.0}, extra = {0.0, 0.0};
+        for (; i + 1 < n; i += 2) {
+            memcpy(&a, moments + 2 * (ptrdiff_t) ids[i], 16);
+            memcpy(&b, moments + 2 * (ptrdiff_t) ids[i + 1], 16);
+            const two w = __builtin_shufflevector(a, b, 0, 2);
+            const two s = __builtin_shufflevector(a, b, 1, 3);
+            all += a;
+            others += b;
+            extra += s * s / w;
+        }
+        all += others;
+        weight = all[0];
+        sum = all[1];
+        squares = extra[0] + extra[1];
+    #endif
+        for (; i < n; i++) {
+            const double* moment = moments + 2 * (ptrdiff_t) ids[i];
+            weight += moment[0];
+            sum += moment[1];
+            squares += moment[1] * moment[1] / moment[0];
+        }
+        out[0] = weight;
+        out[1] = sum;
+        out[2] = squares;
+    }
+    """
+    void sum_moments "skb_sum_moments"(     # weights, sums and squares of one output
+        const double* moments, const uint32_t* ids, Py_ssize_t n, double* out
+    ) noexcept nogil
+
 
 cdef enum:
     # Rows that are fetched ahead of their use, where they are not next to each other.
@@ -23,6 +72,10 @@ cdef enum:
 
 # Scores that differ by rounding alone are tied: the first feature drawn keeps the lead.
 cdef double TIE = 1e-13
+
+# Weights of tiny nodes whose products neither vanish nor overflow.
+cdef double SMALLEST_TINY = 1e-30
+cdef double LARGEST_TINY = 1e30
 
 # Relative rounding error of an impurity.
 cdef double ROUNDING = 1e-14
@@ -52,10 +105,11 @@ cdef class RealTarget(Target):
     cdef bint poisson
     cdef Py_ssize_t n_cells
     cdef double* cells
+    cdef uint8_t* marks                     # of the bins that sparse histograms touch
     cdef double* running
     cdef double* copied[N_LEVELS]
     cdef FewRows few                        # the rows of a tiny node
-    cdef Pairs pairs                        # the kernel for so many rows
+    cdef Sorted sorted                      # the kernel for so many rows
 
     def __init__(self, moments, shift, poisson, integral):
         self.moments = moments
@@ -70,10 +124,12 @@ cdef class RealTarget(Target):
         self.subtracts = integral and not poisson
         self.divides = not poisson
         self.tie = TIE
-        self.tiny_rows = MAX_PAIRED if self.n_cells == 2 and not poisson else 0
+        self.tiny_rows = MAX_SORTED if self.n_cells == 2 and not poisson else 0
+        self.tiny_group = N_LANES
 
     def __dealloc__(self):
         free(self.cells)
+        free(self.marks)
         free(self.running)
         for level in range(N_LEVELS):
             free(self.copied[level])
@@ -85,8 +141,9 @@ cdef class RealTarget(Target):
         self.cells = <double*> calloc(
             n_slots * N_SLOTS * self.n_cells, sizeof(double)
         )
+        self.marks = <uint8_t*> calloc(n_slots * N_SLOTS, 1)
         self.running = <double*> calloc(2 * self.n_cells, sizeof(double))
-        if self.cells == NULL or self.running == NULL:
+        if self.cells == NULL or self.marks == NULL or self.running == NULL:
             raise MemoryError
         return 0
 
@@ -127,18 +184,11 @@ cdef class RealTarget(Target):
     ) noexcept nogil:
         cdef Py_ssize_t i, k, n_cells = self.n_cells
         cdef const double* moment
-        cdef double extra = 0.0, weight = 0.0, single = 0.0
+        cdef double extra = 0.0
 
         memset(totals, 0, self.n_channels * sizeof(double))
         if n_cells == 2 and not self.poisson:
-            for i in range(n):
-                moment = block.moments + 2 * <Py_ssize_t> ids[i]
-                weight += moment[0]
-                single += moment[1]
-                extra += moment[1] * moment[1] / moment[0]
-            totals[0] = weight
-            totals[1] = single
-            totals[2] = extra
+            sum_moments(block.moments, ids, n, totals)
             return
         for i in range(n):
             moment = block.moments + <Py_ssize_t> ids[i] * n_cells
@@ -171,7 +221,12 @@ cdef class RealTarget(Target):
         return (1.0 - ROUNDING) * totals[self.n_cells]
 
     cdef double impurity(self, const double* totals) noexcept nogil:
-        cdef double loss = totals[self.n_cells] - self.score(totals)
+        cdef double loss
+
+        if self.n_cells == 2 and not self.poisson:
+            loss = totals[2] - totals[1] * totals[1] / totals[0]
+        else:
+            loss = totals[self.n_cells] - self.score(totals)
 
         # What rounding leaves of a constant y is no impurity.
         if loss <= ROUNDING * totals[self.n_cells]:
@@ -200,16 +255,16 @@ cdef class RealTarget(Target):
         const int32_t* features, Py_ssize_t n_features, Py_ssize_t slot, int kind,
     ) noexcept nogil:
         cdef double* cells = self.cells + slot * N_SLOTS * self.n_cells
-        cdef uint64_t* occupied = self.occupied + 4 * slot if kind & SPARSE else NULL
+        cdef uint8_t* marks = self.marks + slot * N_SLOTS if kind & SPARSE else NULL
         cdef Py_ssize_t j
 
         if self.n_cells == 2:
-            fill_group(cells, occupied, block, ids, n, features, n_features)
+            fill_group(cells, marks, block, ids, n, features, n_features)
         else:
             for j in range(n_features):
                 fill_outputs(
                     cells + j * N_SLOTS * self.n_cells,
-                    occupied + 4 * j if occupied != NULL else NULL,
+                    marks + j * N_SLOTS if marks != NULL else NULL,
                     self.n_cells, block, ids, n, features[j],
                 )
         if self.sizes != NULL:
@@ -223,7 +278,6 @@ cdef class RealTarget(Target):
         cdef double* cells = self.cells + slot * N_SLOTS * self.n_cells
         cdef double* missing = cells + MISSING_BIN * self.n_cells
         cdef Scan scan
-        cdef int word
 
         scan.n_cells = self.n_cells
         scan.poisson = self.poisson
@@ -236,12 +290,18 @@ cdef class RealTarget(Target):
         scan.feature = feature
         scan.varies = False
         if kind & SPARSE:
-            for word in range(4):
-                scan.bins[word] = self.occupied[4 * slot + word]
-                if clear:
-                    self.occupied[4 * slot + word] = 0
+            read_marks(self.marks + slot * N_SLOTS, clear, scan.bins)
         else:
             first_bins(n_bins, scan.bins)
+        if (
+            self.n_cells == 2
+            and not self.poisson
+            and self.sizes == NULL
+            and allowed == NULL
+            and not limits.monotonic
+            and limits.min_weight_leaf <= 0.0
+        ):
+            return scan_means(cells, scan.bins, totals, feature, TIE, clear, best)
         if missing[0] == 0.0:
             scan_cells(cells, &scan, False, False, clear, best)
         else:
@@ -260,7 +320,7 @@ cdef class RealTarget(Target):
         cdef uint64_t bits
 
         if kind & SPARSE:
-            memcpy(out, self.occupied + 4 * slot, 4 * sizeof(uint64_t))
+            read_marks(self.marks + slot * N_SLOTS, False, out)
             return
         first_bins(n_bins, out)
         for word in range(4):
@@ -273,6 +333,7 @@ cdef class RealTarget(Target):
 
     cdef void clear(self, Py_ssize_t slot, int kind) noexcept nogil:
         Target.clear(self, slot, kind)
+        memset(self.marks + slot * N_SLOTS, 0, N_SLOTS)
         memset(
             self.cells + slot * N_SLOTS * self.n_cells, 0,
             N_SLOTS * self.n_cells * sizeof(double),
@@ -315,70 +376,64 @@ cdef class RealTarget(Target):
         const double* totals,
     ) noexcept nogil:
         cdef FewRows* few = &self.few
-        cdef const double* moment
         cdef Py_ssize_t i
 
         for i in range(n):
-            moment = block.moments + 2 * <Py_ssize_t> ids[i]
-            few.ids[i] = ids[i]
-            few.weights[i] = moment[0]
-            few.sums[i] = moment[1]
-        for i in range(n, (n + 7) // 8 * 8):
-            few.ids[i] = ids[0]
-            few.weights[i] = 0.0
-            few.sums[i] = 0.0
+            few.rows[i] = block.rows + <Py_ssize_t> ids[i] * block.stride
+            few.moments[2 * i] = block.moments[2 * <Py_ssize_t> ids[i]]
+            few.moments[2 * i + 1] = block.moments[2 * <Py_ssize_t> ids[i] + 1]
+        for i in range(n, 4 if n <= 4 else 8 if n <= 8 else 16 if n <= 16 else 32):
+            few.rows[i] = few.rows[0]
         few.n = <int> n
         few.weight = totals[0]
         few.total = totals[1]
-        self.pairs = pairs_for(<int> n)
+        self.sorted = sorted_for(<int> n, block.stride == 16)
 
     cdef int search_tiny(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
-        const double* totals, const Limits* limits, Split* best,
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_features, const double* totals,
+        const Limits* limits, uint8_t* varies, Split* best,
     ) noexcept nogil:
-        cdef bint has_limits = (
-            limits.min_weight_leaf > 0.0 or limits.min_samples_leaf > 1
-        )
-        cdef PairSplit split
-        cdef int missing_left
+        cdef LaneSplits right, left
+        cdef bint any_missing = False
+        cdef Py_ssize_t j
 
+        # Scores are compared as fractions: products of four weights.
+        if not SMALLEST_TINY < totals[0] < LARGEST_TINY:
+            return -1
+        self.few.least_weight = max(limits.min_weight_leaf, SMALLEST_TINY * totals[0])
+        self.few.least_rows = <int> min(limits.min_samples_leaf, n)
+        if n == 2 and self.few.least_rows <= 1 and limits.min_weight_leaf <= 0.0:
+            part_two(&self.few, features, n_features, varies, best)
+            return 1
+        self.sorted(&self.few, features, <int> n_features, 0, TIE, &right)
+        for j in range(n_features):
+            varies[j] = right.varies[j]
+            any_missing |= right.missing[j]
+        if any_missing:
+            self.sorted(&self.few, features, <int> n_features, 1, TIE, &left)
         # First with the missing values, if any, on the right, then on the left.
-        for missing_left in range(2):
-            self.pairs(
-                &self.few, block.rows + feature, block.stride, missing_left, TIE,
-                -INFINITY if has_limits else best.score, &split,
-            )
-            if not split.varies:
-                return False
-            if has_limits:
-                refuse_small_leaves(&self.few, limits, &split)
-            if split.score - TIE * fabs(split.score) > best.score:
-                best.score = split.score
-                best.feature = feature
-                best.bin = split.last - missing_left
-                best.next_bin = split.next - missing_left
-                best.missing_left = missing_left
-                best.has_missing = missing_left or split.any_missing
-            if not split.any_missing:
-                break
-        return True
+        for j in range(n_features):
+            take_split(&right, j, features[j], 0, best)
+            if right.missing[j]:
+                take_split(&left, j, features[j], 1, best)
+        return 1
 
     # -- the bandit's rewards ----
 
     cdef void losses(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, const Split* split,
-        const double* totals, double* loss, double* weight,
+        self, const Block* block, const Split* split, const double* totals,
+        double* loss, double* weight,
     ) noexcept nogil:
-        cdef Py_ssize_t i, k, n_cells = self.n_cells
-        cdef const uint8_t* column = block.rows + split.feature
+        cdef Py_ssize_t i, k, n_cells = self.n_cells, n = block.n_rows
         cdef const double* moment
         cdef double mean, y, right_weight = totals[0] - split.left[0]
         cdef uint8_t bin
         cdef bint goes_left
 
         for i in range(n):
-            moment = block.moments + <Py_ssize_t> ids[i] * n_cells
-            bin = column[<Py_ssize_t> ids[i] * block.stride]
+            moment = block.moments + i * n_cells
+            bin = block.columns[i]
             goes_left = bin <= split.bin
             if bin == MISSING_BIN:
                 goes_left = split.missing_left
@@ -396,7 +451,7 @@ cdef class RealTarget(Target):
             loss[i] /= self.n_outputs
         if weight != NULL:
             for i in range(n):
-                weight[i] = block.moments[<Py_ssize_t> ids[i] * n_cells]
+                weight[i] = block.moments[i * n_cells]
 
 
 cdef inline double ylogy(double total, double weight) noexcept nogil:
@@ -404,37 +459,46 @@ cdef inline double ylogy(double total, double weight) noexcept nogil:
     return total * log(total / weight) if total > 0.0 else 0.0
 
 
-cdef void refuse_small_leaves(
-    const FewRows* few, const Limits* limits, PairSplit* split
+cdef inline void part_two(
+    const FewRows* few, const int32_t* features, Py_ssize_t n_features, uint8_t* varies,
+    Split* best,
 ) noexcept nogil:
-    """Take the best split of a few rows that has no side too small."""
-    cdef const double* bins = split.bins
-    cdef Py_ssize_t i, j, n_left, best = -1
-    cdef double weight, score
+    """Part two rows: any feature that varies does it, and the first one is taken."""
+    cdef const double* moments = few.moments
+    cdef Py_ssize_t j
+    cdef uint8_t one, two
 
-    for i in range(few.n):
-        weight = 0.0
-        n_left = 0
-        for j in range(few.n):
-            if bins[j] <= bins[i]:
-                weight += few.weights[j]
-                n_left += 1
-        score = split.scores[i]
-        if not is_allowed(limits, 0, weight, few.weight - weight, n_left, 0.0, 0.0):
-            continue
-        if best < 0 or score - TIE * fabs(score) > split.scores[best] or (
-            score + TIE * fabs(score) >= split.scores[best] and bins[i] < bins[best]
-        ):
-            best = i
-    split.score = -INFINITY
-    if best < 0:
+    for j in range(n_features):
+        one = few.rows[0][features[j]]
+        two = few.rows[1][features[j]]
+        varies[j] = one != two
+        if varies[j] and best.feature < 0:
+            best.score = (
+                moments[1] * moments[1] / moments[0]
+                + moments[3] * moments[3] / moments[2]
+            )
+            best.feature = features[j]
+            best.bin = min(one, two)
+            best.next_bin = max(one, two)
+            best.missing_left = False
+            best.has_missing = best.next_bin == MISSING_BIN
+
+
+cdef inline void take_split(
+    const LaneSplits* splits, Py_ssize_t lane, int32_t feature, int missing_left,
+    Split* best,
+) noexcept nogil:
+    """Replace the best split if that of a lane is better."""
+    cdef double score = splits.scores[lane]
+
+    if splits.last[lane] < 0 or not score - TIE * fabs(score) > best.score:
         return
-    split.score = split.scores[best]
-    split.last = <int> bins[best]
-    split.next = N_SLOTS
-    for i in range(few.n):
-        if bins[i] > bins[best]:
-            split.next = min(split.next, <int> bins[i])
+    best.score = score
+    best.feature = feature
+    best.bin = splits.last[lane] - missing_left
+    best.next_bin = splits.next[lane] - missing_left
+    best.missing_left = missing_left
+    best.has_missing = missing_left or splits.missing[lane]
 
 
 # -- filling --------------------------------------------------------------------------
@@ -444,54 +508,62 @@ cdef inline_void fill_rows(
     const int width,
     const bint sparse,
     double* cells,
-    uint64_t* occupied,
+    uint8_t* marks,
     const Block* block,
     const uint32_t* ids,
     Py_ssize_t n,
     const int32_t* features,
 ) noexcept nogil:
     """Add rows of one output to the histograms of `width` features."""
-    cdef Py_ssize_t i, bin, n_ahead = 0 if block.columns == NULL else n - ROWS_AHEAD
+    cdef Py_ssize_t i, id, bin, n_ahead = 0 if block.columns == NULL else n - ROWS_AHEAD
+    cdef const uint8_t* rows = block.rows
+    cdef const double* moments = block.moments
+    cdef Py_ssize_t stride = block.stride
+    cdef Py_ssize_t offsets[8]
     cdef int j
     cdef const uint8_t* row
     cdef double* cell
     cdef double weight, moment
 
+    # A byte stored, such as a mark, may change anything but local variables.
+    for j in range(width):
+        offsets[j] = features[j]
     for i in range(n):
         if i < n_ahead:
-            prefetch(block.rows + <Py_ssize_t> ids[i + ROWS_AHEAD] * block.stride)
-            prefetch(block.moments + 2 * <Py_ssize_t> ids[i + ROWS_AHEAD])
-        row = block.rows + <Py_ssize_t> ids[i] * block.stride
-        weight = block.moments[2 * <Py_ssize_t> ids[i]]
-        moment = block.moments[2 * <Py_ssize_t> ids[i] + 1]
+            prefetch(rows + <Py_ssize_t> ids[i + ROWS_AHEAD] * stride)
+            prefetch(moments + 2 * <Py_ssize_t> ids[i + ROWS_AHEAD])
+        id = ids[i]
+        row = rows + id * stride
+        weight = moments[2 * id]
+        moment = moments[2 * id + 1]
         for j in range(width):
-            bin = row[features[j]]
+            bin = row[offsets[j]]
             cell = cells + 2 * (j * N_SLOTS + bin)
             cell[0] += weight
             cell[1] += moment
             if sparse:
-                occupied[4 * j + (bin >> 6)] |= (<uint64_t> 1) << (bin & 63)
+                marks[j * N_SLOTS + bin] = MARK
 
 
 cdef inline_void fill_width(
     const int width,
     double* cells,
-    uint64_t* occupied,
+    uint8_t* marks,
     const Block* block,
     const uint32_t* ids,
     Py_ssize_t n,
     const int32_t* features,
 ) noexcept nogil:
     """Add rows of one output, noting the bins that they are in or not."""
-    if occupied != NULL:
-        fill_rows(width, True, cells, occupied, block, ids, n, features)
+    if marks != NULL:
+        fill_rows(width, True, cells, marks, block, ids, n, features)
     else:
         fill_rows(width, False, cells, NULL, block, ids, n, features)
 
 
 cdef void fill_group(
     double* cells,
-    uint64_t* occupied,
+    uint8_t* marks,
     const Block* block,
     const uint32_t* ids,
     Py_ssize_t n,
@@ -500,26 +572,26 @@ cdef void fill_group(
 ) noexcept nogil:
     """Add rows of one output to the histograms of up to MAX_GROUP features."""
     if n_features == 1:
-        fill_width(1, cells, occupied, block, ids, n, features)
+        fill_width(1, cells, marks, block, ids, n, features)
     elif n_features == 2:
-        fill_width(2, cells, occupied, block, ids, n, features)
+        fill_width(2, cells, marks, block, ids, n, features)
     elif n_features == 3:
-        fill_width(3, cells, occupied, block, ids, n, features)
+        fill_width(3, cells, marks, block, ids, n, features)
     elif n_features == 4:
-        fill_width(4, cells, occupied, block, ids, n, features)
+        fill_width(4, cells, marks, block, ids, n, features)
     elif n_features == 5:
-        fill_width(5, cells, occupied, block, ids, n, features)
+        fill_width(5, cells, marks, block, ids, n, features)
     elif n_features == 6:
-        fill_width(6, cells, occupied, block, ids, n, features)
+        fill_width(6, cells, marks, block, ids, n, features)
     elif n_features == 7:
-        fill_width(7, cells, occupied, block, ids, n, features)
+        fill_width(7, cells, marks, block, ids, n, features)
     else:
-        fill_width(8, cells, occupied, block, ids, n, features)
+        fill_width(8, cells, marks, block, ids, n, features)
 
 
 cdef void fill_outputs(
     double* cells,
-    uint64_t* occupied,
+    uint8_t* marks,
     Py_ssize_t n_cells,
     const Block* block,
     const uint32_t* ids,
@@ -534,8 +606,8 @@ cdef void fill_outputs(
         bin = block.rows[<Py_ssize_t> ids[i] * block.stride + feature]
         for k in range(n_cells):
             cells[bin * n_cells + k] += block.moments[<Py_ssize_t> ids[i] * n_cells + k]
-        if occupied != NULL:
-            occupied[bin >> 6] |= (<uint64_t> 1) << (bin & 63)
+        if marks != NULL:
+            marks[bin] = MARK
 
 
 cdef void divide_rows(

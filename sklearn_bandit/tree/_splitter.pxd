@@ -10,6 +10,7 @@ cdef enum Outcome:
     SAMPLED         # a split chosen on a sample: the children's totals are not known
     NOTHING         # no split respects the limits
     PENNILESS       # the budget does not allow the search
+    UNDECIDED       # there are too few rows to tell
 
 
 cdef class Splitter:
@@ -67,9 +68,6 @@ cdef class Splitter:
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const int32_t* features, Py_ssize_t n_group, const double* totals, Cut* cuts,
         const Limits* limits, Split* best,
-    ) noexcept nogil
-    cdef void find_gap(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, Split* split
     ) noexcept nogil
     cdef void find_range(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature

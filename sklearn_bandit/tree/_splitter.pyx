@@ -20,7 +20,7 @@ from sklearn_bandit._simd cimport (
     line_16, line_64, note_difference_16, note_difference_64, simd_void,
 )
 
-from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE
+from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE, UNKNOWN_BIN
 from ._inline cimport lowest_bit
 from ._random cimport random_below, random_unit
 from ._target cimport is_allowed
@@ -219,28 +219,35 @@ cdef class Splitter:
         Many are divided perfectly by the first feature: then no other is looked at.
         """
         cdef double perfect = self.target.perfect_score(totals)
-        cdef Py_ssize_t place = n_constant[0], n_varying = 0, n_left
-        cdef int kind, varies
-        cdef int32_t feature
+        cdef Py_ssize_t place = n_constant[0], n_varying = 0, n_left, n_group, j
+        cdef int kind
+        cdef int32_t group[MAX_GROUP]
+        cdef uint8_t varies[MAX_GROUP]
 
         self.target.load_tiny(block, ids, n, totals)
         while n_varying < self.max_features and place < self.n_features:
-            if not self.can_pay(n):
+            n_group = min(self.max_features - n_varying, self.n_features - place)
+            n_group = min(n_group, self.target.tiny_group)
+            if not self.can_pay(n * n_group):
                 return PENNILESS
-            self.draw(place, 1)
-            feature = self.features[place]
-            varies = self.target.search_tiny(
-                block, ids, n, feature, totals, limits, best
-            )
-            if varies < 0:
+            self.draw(place, n_group)
+            for j in range(MAX_GROUP):
+                group[j] = self.features[place + min(j, n_group - 1)]
+            if self.target.search_tiny(
+                block, ids, n, group, n_group, totals, limits, varies, best
+            ) < 0:
                 kind = self.choose_kind(n, totals)
-                self.target.fill(block, ids, n, &feature, 1, 0, kind)
-                varies = self.scan(block, 0, feature, kind, totals, limits, True, best)
-            if varies:
-                n_varying += 1
-            else:
-                self.set_aside(place, n_constant)
-            place += 1
+                self.target.fill(block, ids, n, group, n_group, 0, kind)
+                for j in range(n_group):
+                    varies[j] = self.scan(
+                        block, j, group[j], kind, totals, limits, True, best
+                    )
+            for j in range(n_group):
+                if varies[j]:
+                    n_varying += 1
+                else:
+                    self.set_aside(place + j, n_constant)
+            place += n_group
             if best.score >= perfect:
                 # Draw the others all the same: what comes next in the tree shall not
                 # depend on how this node was searched.
@@ -306,18 +313,14 @@ cdef class Splitter:
                 n_group = 0
         if n_group > 0:
             self.divide_group(block, ids, n, group, n_group, totals, cuts, limits, best)
-        if best.feature < 0:
-            return NOTHING
-        if best.next_bin < 0:
-            self.find_gap(block, ids, n, best)
-        return FOUND
+        return NOTHING if best.feature < 0 else FOUND
 
     cdef void divide_group(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const int32_t* features, Py_ssize_t n_group, const double* totals, Cut* cuts,
         const Limits* limits, Split* best,
     ) noexcept nogil:
-        """Try one cut each of some features; the gap around the best is not known."""
+        """Try one cut each of some features; the bins next to it are not known."""
         cdef double left_weight, weight = self.target.weight(totals)
         cdef double* left
         cdef Cut* cut
@@ -339,28 +342,10 @@ cdef class Splitter:
                 best.feature = features[j]
                 best.score = cut.score
                 best.bin = cut.last
-                best.next_bin = -1
+                best.next_bin = UNKNOWN_BIN
                 best.has_missing = False
                 best.missing_left = False
                 memcpy(best.left, left, self.target.n_channels * sizeof(double))
-
-    cdef void find_gap(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, Split* split
-    ) noexcept nogil:
-        """Find the bins with rows that are next to a cut, on either side."""
-        cdef const uint8_t* bins = block.rows + split.feature
-        cdef Py_ssize_t i, stride = block.stride
-        cdef uint8_t bin, last = <uint8_t> split.bin, below = 0, above = MISSING_BIN
-
-        if block.columns != NULL:
-            bins = block.columns + split.feature * block.n_rows
-            stride = 1
-        for i in range(n):
-            bin = bins[<Py_ssize_t> ids[i] * stride]
-            below = max(below, bin if bin <= last else <uint8_t> 0)
-            above = min(above, <uint8_t> MISSING_BIN if bin <= last else bin)
-        split.bin = below
-        split.next_bin = above
 
     cdef void find_range(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature
@@ -393,15 +378,17 @@ cdef class Splitter:
         cdef double threshold = low[smallest] + random_unit(&self.random) * (
             high[largest] - low[smallest]
         )
-        cdef int first = smallest, last = largest - 1, middle
+        cdef int last = smallest, n_more = largest - 1 - smallest, half
+        cdef double middle
 
-        while first < last:
-            middle = (first + last + 1) // 2
-            if 0.5 * (low[middle] + high[middle]) <= threshold:
-                first = middle
-            else:
-                last = middle - 1
-        return <uint8_t> first
+        # The last bin whose middle is not above the threshold, by halving without a
+        # branch, which nobody could foresee.
+        while n_more > 0:
+            half = (n_more + 1) >> 1
+            middle = low[last + half] + high[last + half]
+            last += half if middle <= 2.0 * threshold else 0
+            n_more -= half
+        return <uint8_t> last
 
     cdef int choose_kind(self, Py_ssize_t n, const double* totals) noexcept nogil:
         """Kind of the histograms of a node."""

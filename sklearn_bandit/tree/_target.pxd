@@ -1,8 +1,11 @@
 """What a tree predicts, as its splitters see it: see ``_target.pyx``."""
 
-from libc.stdint cimport int8_t, int32_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
 
-from ._data cimport Block, Cut, Limits, Split
+from sklearn_bandit._simd cimport top_bits_16
+
+from ._data cimport N_SLOTS, Block, Cut, Limits, Split
 
 
 cdef class Target:
@@ -15,9 +18,9 @@ cdef class Target:
     cdef bint divides                       # whether it has `divide`
     cdef Py_ssize_t sparse_rows             # most rows whose histograms are SPARSE
     cdef Py_ssize_t tiny_rows               # most rows of a tiny node; 0: none is
+    cdef Py_ssize_t tiny_group              # most features searched there at once
     cdef double tie                         # relative rounding error of a score
     cdef Py_ssize_t n_slots                 # histograms there is room for
-    cdef uint64_t* occupied                 # four words a slot: bins to look at
     cdef uint32_t* sizes                    # rows in each cell (NULL: not wanted)
 
     cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1
@@ -78,14 +81,15 @@ cdef class Target:
         const double* totals,
     ) noexcept nogil
     cdef int search_tiny(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
-        const double* totals, const Limits* limits, Split* best,
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_features, const double* totals,
+        const Limits* limits, uint8_t* varies, Split* best,
     ) noexcept nogil
 
     # -- the bandit's rewards ----
     cdef void losses(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, const Split* split,
-        const double* totals, double* loss, double* weight,
+        self, const Block* block, const Split* split, const double* totals,
+        double* loss, double* weight,
     ) noexcept nogil
 
     cdef void count_rows(
@@ -134,3 +138,17 @@ cdef inline void first_bins(int32_t n_bins, uint64_t* out) noexcept nogil:
         else:
             out[word] = ((<uint64_t> 1) << (n_bins - 64 * word)) - 1
     out[3] |= (<uint64_t> 1) << 63
+
+
+cdef inline void read_marks(
+    uint8_t* marks, bint clear, uint64_t* bins
+) noexcept nogil:
+    """Make a bitmap of the bins that are marked."""
+    cdef int word, i
+
+    for word in range(4):
+        bins[word] = 0
+        for i in range(4):
+            bins[word] |= top_bits_16(marks + 64 * word + 16 * i) << (16 * i)
+    if clear:
+        memset(marks, 0, N_SLOTS)

@@ -32,17 +32,14 @@ cdef class Target:
 
     def __cinit__(self, *args, **kwargs):
         self.sparse_rows = SPARSE_ROWS
+        self.tiny_group = 1
 
     def __dealloc__(self):
-        free(self.occupied)
         free(self.sizes)
 
     cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1:
         """Make room for `n_slots` histograms."""
         self.n_slots = n_slots
-        self.occupied = <uint64_t*> calloc(4 * n_slots, sizeof(uint64_t))
-        if self.occupied == NULL:
-            raise MemoryError
         if count_rows:
             self.sizes = <uint32_t*> calloc(n_slots * N_SLOTS, sizeof(uint32_t))
             if self.sizes == NULL:
@@ -64,7 +61,6 @@ cdef class Target:
 
     cdef void clear(self, Py_ssize_t slot, int kind) noexcept nogil:
         """Empty a histogram."""
-        memset(self.occupied + 4 * slot, 0, 4 * sizeof(uint64_t))
         if self.sizes != NULL:
             memset(self.sizes + slot * N_SLOTS, 0, N_SLOTS * sizeof(uint32_t))
 
@@ -191,18 +187,24 @@ cdef class Target:
         pass
 
     cdef int search_tiny(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
-        const double* totals, const Limits* limits, Split* best,
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_features, const double* totals,
+        const Limits* limits, uint8_t* varies, Split* best,
     ) noexcept nogil:
-        """Find the best threshold of a feature in the node that was loaded.
+        """Find the best threshold of some features in the node that was loaded.
 
-        The node has no monotonic constraints. Returns 1 if the feature varies, 0 if
-        not, and -1, with nothing done, if a histogram is needed.
+        The node has no monotonic constraints. `features` has MAX_GROUP elements, of
+        which the first `n_features` count; `varies` is set for these. Returns -1, with
+        nothing done, if histograms are needed.
         """
         return -1
 
     cdef void losses(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, const Split* split,
-        const double* totals, double* loss, double* weight,
+        self, const Block* block, const Split* split, const double* totals,
+        double* loss, double* weight,
     ) noexcept nogil:
-        """Loss of each row under a split whose children are fitted to these rows."""
+        """Loss of each row under a split whose children are fitted to these rows.
+
+        The block has one column, that of the split's feature. Weights are written
+        unless the pointer is NULL.
+        """

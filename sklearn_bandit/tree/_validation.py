@@ -100,8 +100,14 @@ def encode_classes(y):
     codes : ndarray of shape (n_samples, n_outputs) of integers
         Their indices.
     """
-    check_classification_targets(y)
+    # Integers are classes; sorting them once more to see that takes as long as to split
+    # the root. There is something to say only of very many classes.
+    are_integers = y.dtype.kind in "iu"
+    if not are_integers:
+        check_classification_targets(y)
     pairs = [unique_inverse(y[:, k]) for k in range(y.shape[1])]
+    if are_integers and any(2 * len(labels) > len(y) for labels, _ in pairs):
+        check_classification_targets(y)
     classes = [labels for labels, _ in pairs]
     codes = [indices.reshape(-1, 1) for _, indices in pairs]
     return classes, codes[0] if len(codes) == 1 else np.hstack(codes)

@@ -201,7 +201,7 @@ def test_interrupt(estimator, interrupt):
     else:
         model = ensemble.RandomForestRegressor(200, n_jobs=2)
     before = dict(vars(model))
-    interrupt.send_after(1.0)
+    interrupt.send_after(0.3)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     # A tree or two may be finished; the whole forest takes minutes.

@@ -236,3 +236,35 @@ def test_subtracted_histograms(regression, min_samples_leaf):
     assert_same_tree(ours, theirs)
     # Five levels of full histograms would be five times the data.
     assert ours.n_insertions_ < 4.2 * X.size
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 12, 30])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_of_many_cache_lines(n_classes, weighted):
+    """Wide rows are copied by columns, too, whatever is in the cells."""
+    rng = np.random.default_rng(n_classes)
+    X = rng.integers(0, 60, (1003, 250)).astype(np.uint8)
+    y = (X[:, :3].sum(axis=1) + rng.integers(0, 40, len(X))) % n_classes
+    weights = rng.random(len(X)) + 0.5 if weighted else None
+    parameters = {"max_depth": 6, "min_samples_leaf": 5, "random_state": 0}
+    ours = tree.DecisionTreeClassifier(solver="exact", **parameters)
+    theirs = sklearn_tree.DecisionTreeClassifier(**parameters)
+    assert_same_tree(ours.fit(X, y, weights), theirs.fit(X, y, weights))
+
+
+@pytest.mark.parametrize("n_features", [5, 16, 40])
+@pytest.mark.parametrize("missing", [False, True])
+def test_regression_on_a_few_rows(n_features, missing):
+    """Nodes of 2 to 33 rows, some with tied values: the best split of all is found."""
+    rng = np.random.default_rng(n_features)
+    for n in range(2, 34):
+        X = rng.integers(0, 9, (n, n_features)).astype(np.float32)
+        if missing:
+            X[rng.random(X.shape) < 0.2] = np.nan
+        y = rng.random(n)
+        weights = rng.integers(1, 4, n).astype(float)
+        ours = tree.DecisionTreeRegressor(solver="exact", max_depth=1)
+        theirs = sklearn_tree.DecisionTreeRegressor(max_depth=1, random_state=0)
+        ours.fit(X, y, weights)
+        theirs.fit(X, y, weights)
+        assert_allclose(gain(ours.tree_, 0), gain(theirs.tree_, 0), rtol=1e-9)
