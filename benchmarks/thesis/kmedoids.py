@@ -208,7 +208,9 @@ def assumptions(options):
         # The rewards of the thesis: the change of the loss, or a distance at first.
         rewards = D if step == 0 else np.minimum(D - nearest, 0)
         spreads = rewards.std(axis=1)
-        rows.append([step + 1, *map(float, np.percentile(spreads, [0, 25, 50, 75, 100]))])
+        rows.append(
+            [step + 1, *map(float, np.percentile(spreads, [0, 25, 50, 75, 100]))]
+        )
         nearest = np.minimum(nearest, D[np.minimum(D, nearest).sum(axis=1).argmin()])
     yield Table(
         f"Figure A.1: standard deviations of the arms' rewards, BUILD, MNIST, n = {n:,}",
@@ -238,4 +240,3 @@ def assumptions(options):
         note="Thesis: the means of scRNA-PCA are concentrated at the minimum, and its "
         "rewards have much larger tails than MNIST's. PBMC3k for the thesis's cells.",
     )
-
