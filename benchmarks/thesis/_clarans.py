@@ -34,9 +34,8 @@ def clarans(D, k, seed):
     rng = np.random.default_rng(seed)
     n = len(D)
     max_tried = max(MIN_TRIED, round(SHARE_TRIED * k * (n - k)))
-    descents = [
-        _descend(D, rng.permutation(n)[:k], max_tried, rng) for _ in range(N_DESCENTS)
-    ]
+    starts = [rng.permutation(n)[:k] for _ in range(N_DESCENTS)]
+    descents = [_descend(D, start, max_tried, rng) for start in starts]
     return min(descents, key=lambda found: found[1])[0]
 
 

@@ -1,8 +1,8 @@
 """Chapter 2 and appendix A: BanditPAM.
 
 The thesis divides costs by the number of SWAP iterations plus one, the one standing for
-all of BUILD; so do we. PAM takes k n^2 distances in an iteration, FastPAM1 n^2. Distances that our
-search keeps for its next step are counted once.
+all of BUILD; so do we. PAM takes k n^2 distances in an iteration, FastPAM1 n^2.
+Distances that our search keeps for its next step are counted once.
 """
 
 import time
@@ -208,12 +208,10 @@ def assumptions(options):
         # The rewards of the thesis: the change of the loss, or a distance at first.
         rewards = D if step == 0 else np.minimum(D - nearest, 0)
         spreads = rewards.std(axis=1)
-        rows.append(
-            [step + 1, *map(float, np.percentile(spreads, [0, 25, 50, 75, 100]))]
-        )
+        rows.append([step + 1, *np.percentile(spreads, [0, 25, 50, 75, 100]).tolist()])
         nearest = np.minimum(nearest, D[np.minimum(D, nearest).sum(axis=1).argmin()])
     yield Table(
-        f"Figure A.1: standard deviations of the arms' rewards, BUILD, MNIST, n = {n:,}",
+        f"Figure A.1: standard deviations of an arm's rewards, BUILD, MNIST, n = {n:,}",
         ["medoid", "least", "25%", "median", "75%", "most"],
         rows,
         note="Thesis (all of MNIST): the median drops dramatically after the first "
