@@ -8,10 +8,13 @@ insertions that the thesis reports are those of about one batch a node, whatever
 outcome (5 trees of depth 1, 8 features, 1,000 rows: 4.0E+04). "one batch" is that: the
 leader of 1,000 rows is taken; nodes below 8,000 rows are searched exactly.
 
-What the thesis leaves open is taken from its authors' published experiments: MNIST is
-240,000 rows drawn with replacement from the 60,000 (the insertions it reports need as
-many), the target of Beijing air is ozone, regressors look at all features, numbers of
-features are rounded up.
+From its authors' published experiments we took that MNIST is 240,000 rows drawn with
+replacement from the 60,000, that covertype is split 80:20 (the thesis says 90:10), and
+that the target of Beijing air is ozone; the insertions and the variance that the thesis
+reports agree with these, and with numbers of features that are rounded up. Features a
+split are those that the thesis states: the square root of their number, all for extra
+trees in regression. Errors with all features are nearer to the thesis's for random
+forests too, so these are shown as well: a choice made after seeing them.
 """
 
 from functools import cache, partial
@@ -112,10 +115,10 @@ def model(family, kind, n_features, patch):
     if family == "RP":
         parameters["patch_samples"], parameters["patch_features"] = patch
         n_features = round(patch[1] * n_features)
-    n_bins = n_features
-    if kind == "Classifier":
-        n_bins = ceil(sqrt(n_features))
-        parameters["max_features"] = n_bins
+    root = ceil(sqrt(n_features))
+    n_bins = root if kind == "Classifier" else n_features
+    takes_all = kind == "Regressor" and family == "ExtraTrees"
+    parameters["max_features"] = 1.0 if takes_all else root
     if family == "ExtraTrees":
         parameters["n_thresholds"] = n_bins
     else:
@@ -141,12 +144,12 @@ def compare_solvers(parts, kind, quality, options, patch, rounds=3, **limits):
     """Yield family, solver, and what was measured of it."""
     for family in FAMILIES:
         Forest, parameters = model(family, kind, parts[0].shape[1], patch)
+        parameters |= limits
         race = partial(fits, Forest, parts, n_jobs=options.threads, **parameters)
         comparison = Comparison(
             title="",
             contenders={
-                name: race(**values, **limits)
-                for name, values in solvers(family).items()
+                name: race(**values) for name, values in solvers(family).items()
             },
             quality=quality,
             rounds=rounds,
@@ -200,11 +203,12 @@ def regression(options):
     """Table 3.2: time and error of regressors."""
     for name in wanted(TABLE_3_2, options):
         parts = data(name)
-        settings = [{"max_leaf_nodes": 5}]
+        stated = {"max_leaf_nodes": 5} if name == "SGEMM" else {"max_depth": 1}
+        settings = [stated, {**stated, "max_features": 1.0}]
         if name == "Beijing air":
-            settings = [{"max_depth": 1}, {"max_depth": 5}]
+            settings += [{"max_depth": 5}, {"max_depth": 5, "max_features": 1.0}]
         for limits in settings:
-            limit, value = next(iter(limits.items()))
+            shown = ", ".join(f"{key}={value}" for key, value in limits.items())
             rows = []
             for family, solver, seconds, found in compare_solvers(
                 parts,
@@ -222,7 +226,7 @@ def regression(options):
                 rows[-1] += [mean_and_error(found["MSE"], 1), quoted[1]]
             yield Table(
                 f"Table 3.2: {name} ({len(parts[0]):,} x {parts[0].shape[1]}), 5 trees,"
-                f" {limit}={value}",
+                f" {shown}",
                 [*COLUMNS[:5], "MSE", "thesis"],
                 rows,
                 note="The thesis states depth 1 for Beijing air; its errors are those "
