@@ -18,7 +18,6 @@ import numpy as np
 
 from ._booster import (
     Booster,
-    as_columns,
     best_constant,
     compute_gradients,
     leaf_values,
@@ -104,19 +103,16 @@ class SampledBooster(Booster):
         if self.size == self.n_samples:
             self._catch_up()
             return super().iterate(rng)
-        rows, grower, gradient, hessian = self._draw()
+        rows, grower, gradients = self._draw()
         y, raw, sample_weight = self._look_up(rows)
-        compute_gradients(
-            self.loss, y, raw, sample_weight, gradient, hessian, self.n_threads
-        )
-        gradient, hessian = as_columns(gradient), as_columns(hessian)
+        compute_gradients(self.loss, y, raw, sample_weight, gradients, self.n_threads)
         all_gradients = self._all_gradients() if self.where == "all" else None
         # Recent trees count as well: a single one says little.
         self.regret, self.gain = self.regret / 2.0, self.gain / 2.0
         trees = []
         for k in range(self.raw.shape[1]):
-            self.n_insertions += grower.grow(gradient[:, k], hessian[:, k], rng)
-            regret, gain = grower.regret(gradient[:, k], hessian[:, k], self.n_samples)
+            self.n_insertions += grower.grow(gradients[k], rng)
+            regret, gain = grower.regret(gradients[k], self.n_samples)
             self.regret += regret
             self.gain += gain
             table = grower.table()
@@ -184,28 +180,19 @@ class SampledBooster(Booster):
         if not self.loss.differentiable:
             return None
         if "all" not in self.__dict__:
-            self.all = self.loss.init_gradient_and_hessian(
-                n_samples=self.n_samples, dtype=np.float32, order="F"
-            )
+            self.all = self.make_gradients(self.n_samples)
             self.leaves = np.empty(self.n_samples, dtype=np.uint8)
-        gradient, hessian = self.all
         compute_gradients(
-            self.loss,
-            self.y,
-            self.raw,
-            self.sample_weight,
-            gradient,
-            hessian,
-            self.n_threads,
+            self.loss, self.y, self.raw, self.sample_weight, self.all, self.n_threads
         )
-        return as_columns(gradient), as_columns(hessian)
+        return self.all
 
     def _pass(self, router, k, gradients, bounds, values):
         """Take all rows through a tree: values of its leaves, and raw predictions."""
         if gradients is None:
-            zeros = np.zeros(self.n_samples, dtype=np.float32)
+            zeros = np.zeros((self.n_samples, 1), dtype=np.float32)
             leaves = np.empty(self.n_samples, dtype=np.uint8)
-            router.sum_leaves(self.columns, zeros, zeros[:1], leaves)
+            router.sum_leaves(self.columns, zeros, leaves)
             values = np.array(
                 [
                     best_constant(
@@ -220,9 +207,7 @@ class SampledBooster(Booster):
             )
         else:
             leaves = self.leaves
-            sums = router.sum_leaves(
-                self.columns, gradients[0][:, k], gradients[1][:, k], leaves
-            )
+            sums = router.sum_leaves(self.columns, gradients[k], leaves)
             values = -sums[:, 0] / (sums[:, 1] + self.l2)
             values = np.clip(values, bounds[:, 0], bounds[:, 1])
         router.add_leaves(leaves, self.learning_rate * values, self.raw[:, k])
