@@ -218,10 +218,11 @@ class Booster:
             free.append(grower)
 
         n_apart = self._n_apart(n_trees)
-        free = self._growers(min(n_apart, self.n_threads))
-        for grower in free:
-            grower.use_threads(1)
-        run_tasks(grow, list(range(n_apart)), self.n_threads)
+        if n_apart:
+            free = self._growers(min(n_apart, self.n_threads))
+            for grower in free:
+                grower.use_threads(1)
+            run_tasks(grow, list(range(n_apart)), self.n_threads)
         free = self._growers(1)
         free[0].use_threads(self.n_threads)
         for k in range(n_apart, n_trees):
@@ -293,6 +294,7 @@ def compute_gradients(loss, y, raw, sample_weight, out, n_threads):
     n_threads : int
         Threads to use.
     """
+    # Of all losses only the multinomial one has several raw predictions a row.
     if type(loss).__module__ == BaseLoss.__module__ and type(loss).__name__ in KERNELS:
         kernel = KERNELS[type(loss).__name__]
         kernel(y, raw, sample_weight, out, n_threads)
@@ -307,11 +309,13 @@ def compute_gradients(loss, y, raw, sample_weight, out, n_threads):
             "n_threads": 1,
         }
         if loss.constant_hessian:
-            found = [loss.gradient(**arguments)]
+            loss.gradient(gradient_out=out[0, rows, 0], **arguments)
         else:
-            found = loss.gradient_hessian(**arguments)
-        for i, part in enumerate(found):
-            out[:, rows, i] = part.T
+            found = np.empty((2, rows.stop - rows.start), dtype=np.float32)
+            loss.gradient_hessian(
+                gradient_out=found[0], hessian_out=found[1], **arguments
+            )
+            out[0, rows] = found.T
 
     n_tasks = min(n_threads, max(1, raw.size // TASK_SIZE))
     run_tasks(compute, list(gen_even_slices(len(y), n_tasks)), n_threads)

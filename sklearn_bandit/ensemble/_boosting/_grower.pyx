@@ -259,7 +259,7 @@ cdef class TreeGrower:
         """Make the root."""
         cdef Py_ssize_t n = self.n_samples if chosen is None else chosen.shape[0]
         cdef Py_ssize_t n_blocks = (n + SUM_BLOCK - 1) // SUM_BLOCK
-        cdef Py_ssize_t block, i
+        cdef Py_ssize_t block, i, row
         cdef double[:, ::1] sums = np.zeros((n_blocks, 2))
         cdef bint constant = self.rules.width == 2, all_rows = chosen is None
         cdef Node* root
@@ -269,10 +269,11 @@ cdef class TreeGrower:
             n_blocks, nogil=True, num_threads=max(1, min(self.n_threads, n_blocks))
         ):
             for i in range(block * SUM_BLOCK, min((block + 1) * SUM_BLOCK, n)):
-                self.rows[i] = <uint32_t> i if all_rows else chosen[i]
-                sums[block, 0] += self.gradients[self.rows[i], 0]
+                row = i if all_rows else <Py_ssize_t> chosen[i]
+                self.rows[i] = <uint32_t> row
+                sums[block, 0] += self.gradients[row, 0]
                 if not constant:
-                    sums[block, 1] += self.gradients[self.rows[i], 1]
+                    sums[block, 1] += self.gradients[row, 1]
         self._add_node()
         root = &self.nodes[0]
         root.stop = n

@@ -102,6 +102,7 @@ cdef inline_void _insert_block(
     cdef Py_ssize_t i, j, n, row, ahead
     cdef const uint16_t* slots
     cdef const double* addend
+    cdef int64_t inserted = 0
 
     # Made in advance: memory takes a while to load together what is stored apart.
     for i in range(n_rows):
@@ -128,7 +129,7 @@ cdef inline_void _insert_block(
                 group.slots + group.starts[ahead],
                 group.starts[ahead + 1] - group.starts[ahead],
             )
-        n_inserted[0] += n
+        inserted += n
         j = 0
         while j + 8 <= n:
             _add(width, 8, slots + j, addend, out)
@@ -146,6 +147,7 @@ cdef inline_void _insert_block(
             j += 2
         if n & 1:
             _add(width, 1, slots + j, addend, out)
+    n_inserted[0] += inserted
 
 
 cdef inline_void _insert(
@@ -159,12 +161,16 @@ cdef inline_void _insert(
     int64_t* n_inserted,
 ) noexcept nogil:
     """Insert some rows of a node into the slots of one group."""
+    cdef int64_t inserted = 0
+
     while start < stop:
         _insert_block(
             width, group, rows + start, gradients, min(BLOCK_ROWS, stop - start),
-            stop - start, out, n_inserted,
+            stop - start, out, &inserted,
         )
         start += BLOCK_ROWS
+    # Once: the counters of other threads are in the same cache line.
+    n_inserted[0] = inserted
 
 
 cdef simd_256_void _insert_pairs(

@@ -26,6 +26,12 @@ from ._routing import Router
 from ._sampling import copy_rows, draw_rows
 
 
+# A sample of more than this share of the rows is not copied if there are bundles: its
+# rows are read where they are, with fewer insertions each. On the flights a tree on
+# 1,048,576 of 2,400,000 rows takes SHARE_MS.
+SHARE_IN_PLACE = 0.125
+
+
 class SampledBooster(Booster):
     """A booster whose trees are grown on samples.
 
@@ -103,15 +109,22 @@ class SampledBooster(Booster):
         if self.size == self.n_samples:
             self._catch_up()
             return super().iterate(rng)
-        rows, grower, gradients = self._draw()
-        y, raw, sample_weight = self._look_up(rows)
+        if self._is_in_place():
+            rows = self._draw()
+            chosen, (grower,) = rows, self._growers(1)
+            _, _, gradients = self._all_rows()
+            y, raw, sample_weight = self.y, self.raw, self.sample_weight
+        else:
+            rows, grower, gradients = self._draw_and_copy()
+            chosen = None
+            y, raw, sample_weight = self._look_up(rows)
         compute_gradients(self.loss, y, raw, sample_weight, gradients, self.n_threads)
         all_gradients = self._all_gradients() if self.where == "all" else None
         # Recent trees count as well: a single one says little.
         self.regret, self.gain = self.regret / 2.0, self.gain / 2.0
         trees = []
         for k in range(self.raw.shape[1]):
-            self.n_insertions += grower.grow(gradients[k], rng)
+            self.n_insertions += grower.grow(gradients[k], rng, chosen)
             regret, gain = grower.regret(gradients[k], self.n_samples)
             self.regret += regret
             self.gain += gain
@@ -143,11 +156,22 @@ class SampledBooster(Booster):
             self.regret = self.gain = 0.0
         return trees
 
+    def _is_in_place(self):
+        """Whether the rows of a sample are read where they are."""
+        if self.where == "lazy" or self.size < SHARE_IN_PLACE * self.n_samples:
+            return False
+        groups = self.layout_of(may_bundle=True).groups
+        return any(group.has_bundles for group in groups)
+
     def _draw(self):
-        """Draw a sample and return what grows trees on it."""
+        """Draw the rows of a sample."""
         seed = self.seeds.generate_state(2 * self.iteration + 2, np.uint64)[-1]
         self.iteration += 1
-        rows = draw_rows(self.n_samples, self.size, int(seed))
+        return draw_rows(self.n_samples, self.size, int(seed))
+
+    def _draw_and_copy(self):
+        """Draw a sample, copy it and return what grows trees on it."""
+        rows = self._draw()
         if self.size not in self.growers:
             self.growers.clear()
             self.drawn = np.empty((len(self.columns), self.size), dtype=np.uint8)
