@@ -14,8 +14,6 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from ._histogram import aligned_zeros
-
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, erfc, exp, pi, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
@@ -38,6 +36,8 @@ from ._splits cimport (
     find_categorical_split,
     find_split,
 )
+
+from ._histogram import aligned_zeros
 
 cdef enum:
     # Below so many rows a stretch is sorted or summed by one thread: they take some ten

@@ -165,7 +165,8 @@ def binomial(
     if sample_weight is not None:
         weights = &sample_weight[0]
 
-    for task in prange(n_tasks, nogil=True, num_threads=max(1, min(n_threads, n_tasks))):
+    n_threads = max(1, min(n_threads, n_tasks))
+    for task in prange(n_tasks, nogil=True, num_threads=n_threads):
         _binomial_task(
             y, raw, weights, task * TASK_ROWS, min((task + 1) * TASK_ROWS, n), out
         )
@@ -208,7 +209,8 @@ def multinomial(
     if sample_weight is not None:
         weights = &sample_weight[0]
 
-    for task in prange(n_tasks, nogil=True, num_threads=max(1, min(n_threads, n_tasks))):
+    n_threads = max(1, min(n_threads, n_tasks))
+    for task in prange(n_tasks, nogil=True, num_threads=n_threads):
         _multinomial_block(
             y, raw, weights, task * BLOCK_ROWS, min(BLOCK_ROWS, n - task * BLOCK_ROWS),
             out,

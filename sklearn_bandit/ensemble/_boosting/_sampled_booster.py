@@ -25,7 +25,6 @@ from ._booster import (
 from ._routing import Router
 from ._sampling import copy_rows, draw_rows
 
-
 # A sample of more than this share of the rows is not copied if there are bundles: its
 # rows are read where they are, with fewer insertions each. On the flights a tree on
 # 1,048,576 of 2,400,000 rows takes SHARE_MS.
