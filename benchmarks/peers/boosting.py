@@ -302,6 +302,9 @@ def rivals(options):
         size = 262_144
         bagging = {"subsample": size / len(y), "subsample_freq": 1}
         arms = {arm: partial(ours, data, **p) for arm, p in SAMPLED.items()}
+        arms["mab, learning rate 0.25"] = partial(
+            ours, data, solver="mab", learning_rate=0.25
+        )
         for rate in (LEARNING_RATE, 0.15, 0.25):
             arms[f"exact, learning rate {rate}"] = partial(
                 ours, data, solver="exact", learning_rate=rate

@@ -289,7 +289,15 @@ def test_auto_is_exact_on_small_data_and_samples_large(data, sizes, monkeypatch)
     HistGradientBoostingRegressor(max_iter=2, max_leaf_nodes=None).fit(
         X[:20_000], y[:20_000]
     )
+    HistGradientBoostingClassifier(max_iter=2, batch_size=3000).fit(
+        X, np.digitize(y, [0.0, 1.5])
+    )
     assert len(sizes) == 2
+    monkeypatch.setattr(_hist_gradient_boosting, "MIN_AUTO_SAMPLING_CLASSES", 10_000)
+    HistGradientBoostingClassifier(max_iter=2, batch_size=3000).fit(
+        X, np.digitize(y, [0.0, 1.5])
+    )
+    assert len(sizes) == 4
 
 
 def test_too_many_leaves_for_samples(data):
