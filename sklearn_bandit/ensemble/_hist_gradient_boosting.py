@@ -40,8 +40,8 @@ from ._boosting._thresholds import fit_bin_mapper
 MIN_AUTO_STOPPING = 10_000
 
 # With "auto", trees are grown on samples from so many rows on. With 250,000 rows they
-# reach the loss of 100 exact trees 1.2 to 1.9 times sooner, with half as many 0.95 to 1.3
-# times (`python -m benchmarks boosting.cut_over`).
+# reach the loss of 100 exact trees 1.2 to 1.9 times sooner, with half as many rows 0.95
+# to 1.3 times (`python -m benchmarks boosting.cut_over`).
 MIN_AUTO_SAMPLING = 250_000
 
 # The same where an iteration has several trees. A class has fewer rows than all, and
