@@ -19,14 +19,15 @@ def draw(record, path):
     curves = defaultdict(list)
     for arm, _, seconds, loss in record["rows"]:
         curves[arm].append((seconds, loss))
-    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8.5, 4.5), layout="constrained")
+    axes.set_prop_cycle(color=plt.colormaps["tab20"].colors)
     for arm, points in curves.items():
         style = "-" if arm.startswith("mab") else ":" if "LightGBM" in arm else "--"
         axes.plot(*zip(*points, strict=True), style, marker=".", label=arm)
     axes.set(xscale="log", xlabel="seconds", ylabel="test log-loss")
     axes.set_title(record["title"], fontsize="medium")
-    axes.legend(fontsize="small")
-    figure.savefig(path, dpi=120)
+    figure.legend(fontsize="small", loc="outside right upper")
+    figure.savefig(path, dpi=80)
     plt.close(figure)
 
 

@@ -39,10 +39,15 @@ from ._boosting._thresholds import fit_bin_mapper
 # With "auto", more samples than this are enough to spare some for early stopping.
 MIN_AUTO_STOPPING = 10_000
 
-# With "auto", trees are grown on samples from so many rows on. They reach the loss of
-# 100 exact trees 1.5 to 3.3 times sooner there, with half as many rows 1.2 to 1.9 times
-# (`python -m benchmarks boosting.cut_over`).
-MIN_AUTO_SAMPLING = 500_000
+# With "auto", trees are grown on samples from so many rows on. With 250,000 rows they
+# reach the loss of 100 exact trees 1.2 to 1.9 times sooner, with half as many rows 0.95
+# to 1.3 times (`python -m benchmarks boosting.cut_over`).
+MIN_AUTO_SAMPLING = 250_000
+
+# The same where an iteration has several trees. A class has fewer rows than all, and
+# exact trees are grown side by side: they are faster on covertype's 465,000 rows
+# (`python -m benchmarks boosting.auto`).
+MIN_AUTO_SAMPLING_CLASSES = 500_000
 
 MAX_SEED = np.iinfo(np.uint32).max
 
@@ -295,9 +300,13 @@ class BanditBoosting(ProgressMixin):
                 f"solver='mab' needs max_leaf_nodes of at most {MAX_LEAVES}, got "
                 f"{self.max_leaf_nodes}."
             )
+        least = (
+            MIN_AUTO_SAMPLING
+            if self.n_trees_per_iteration_ == 1
+            else MIN_AUTO_SAMPLING_CLASSES
+        )
         if self.solver == "exact" or (
-            self.solver == "auto"
-            and not (can_route and len(data[2]) >= MIN_AUTO_SAMPLING)
+            self.solver == "auto" and not (can_route and len(data[2]) >= least)
         ):
             return Booster(*data, **options)
         return SampledBooster(

@@ -173,7 +173,7 @@ def test_types_are_read_as_they_are(regression, dtype):
 
 def test_large_data_take_quantiles_of_a_sample(classes):
     rng = np.random.RandomState(0)
-    X = rng.standard_normal((250_000, 2)).astype(np.float32)
+    X = rng.standard_normal((240_000, 2)).astype(np.float32)
     X[:, 1] = X[:, 1].round(2)
     y = X[:, 0] + X[:, 1] ** 2 + rng.standard_normal(len(X))
     weights = rng.rand(len(X)) if BINS_BY_WEIGHT else None

@@ -12,6 +12,7 @@ from sklearn_bandit.ensemble import (
     HistGradientBoostingRegressor,
     _hist_gradient_boosting,
 )
+from sklearn_bandit.ensemble._boosting import _bundles, _sampled_booster
 from sklearn_bandit.ensemble._boosting._sampled_booster import SampledBooster
 
 WHERE = ["all", "sample", "lazy"]
@@ -145,6 +146,31 @@ def test_loss_is_close_to_that_of_exact(where):
         assert model.n_insertions_ < 0.5 * insertions
 
 
+@pytest.mark.parametrize("where", ["all", "sample"])
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson"])
+def test_rows_in_place_are_those_of_a_copy(data, where, loss, monkeypatch):
+    """Large samples are read where they are if features are bundled."""
+    X, y = data[0].copy(), np.exp(data[1] / 5)
+    X[:, 5:] = np.round(X[:, 5:])
+    monkeypatch.setattr(_bundles, "MIN_SAMPLES", 1)
+    predictions, insertions = [], []
+    for share in (0.1, 1.0):
+        monkeypatch.setattr(_sampled_booster, "SHARE_IN_PLACE", share)
+        model = HistGradientBoostingRegressor(
+            loss=loss,
+            max_iter=4,
+            solver="mab",
+            leaf_values=where,
+            batch_size=10_000,
+            early_stopping=False,
+            random_state=0,
+        ).fit(X, y)
+        predictions.append(model.predict(X))
+        insertions.append(model.n_insertions_)
+    assert_allclose(*predictions, rtol=1e-6)
+    assert insertions[0] < insertions[1]
+
+
 def test_lazy_trees_are_those_of_the_sample(data):
     X, y = data
     models = [
@@ -263,7 +289,15 @@ def test_auto_is_exact_on_small_data_and_samples_large(data, sizes, monkeypatch)
     HistGradientBoostingRegressor(max_iter=2, max_leaf_nodes=None).fit(
         X[:20_000], y[:20_000]
     )
+    HistGradientBoostingClassifier(max_iter=2, batch_size=3000).fit(
+        X, np.digitize(y, [0.0, 1.5])
+    )
     assert len(sizes) == 2
+    monkeypatch.setattr(_hist_gradient_boosting, "MIN_AUTO_SAMPLING_CLASSES", 10_000)
+    HistGradientBoostingClassifier(max_iter=2, batch_size=3000).fit(
+        X, np.digitize(y, [0.0, 1.5])
+    )
+    assert len(sizes) == 4
 
 
 def test_too_many_leaves_for_samples(data):

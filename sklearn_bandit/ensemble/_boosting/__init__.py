@@ -11,11 +11,14 @@ Data flows one way:
 3. ``_grower`` grows one tree, best leaf first: ``_histogram`` sums gradients and
    hessians of a node by bin, ``_splits`` finds the best split in them, ``_partition``
    sorts the rows into its sides.
-4. ``_booster`` adds trees that see all rows, ``_sampled_booster`` trees that see
-   samples, which ``_sampling`` draws; ``_routing`` takes all rows through such a tree.
+4. ``_losses`` computes gradients and hessians of the logistic losses (the others are
+   scikit-learn's); ``_booster`` adds trees that see all rows, ``_sampled_booster``
+   trees that see samples, which ``_sampling`` draws; ``_routing`` takes all rows
+   through such a tree.
 5. ``_early_stopping`` judges when to stop, ``_predictor`` hands the trees over, and
    ``_hist_gradient_boosting`` (one level up) has the estimators.
 
 All threads are those of one OpenMP, also for what numpy and scikit-learn compute
-(``_tasks``). Losses, predictors and everything after fitting are scikit-learn's.
+(``_tasks``). The trees of an iteration, one for each class, are grown side by side.
+Losses, predictors and everything after fitting are scikit-learn's.
 """

@@ -10,10 +10,13 @@ from functools import cache, partial
 import numpy as np
 from sklearn.utils import gen_even_slices
 
+from sklearn_bandit._compat import BaseLoss
+
 from ._binning import Binner
 from ._grower import TreeGrower
 from ._histogram import HistogramBuilder
 from ._layout import Layout
+from ._losses import binomial, multinomial
 from ._predictor import PredictorMaker
 from ._routing import MAX_LEAVES, Router
 from ._rows import Rows
@@ -22,6 +25,9 @@ from ._tasks import run_tasks
 # Raw predictions whose gradients are worth a task of their own: some 30 microseconds,
 # of which the call takes five.
 TASK_SIZE = 16_384
+
+# scikit-learn's losses that have kernels of their own.
+KERNELS = {"HalfBinomialLoss": binomial, "HalfMultinomialLoss": multinomial}
 
 
 def bin_values(X, bin_mapper, n_threads):
@@ -131,25 +137,46 @@ class Booster:
             The rows as lists of cells.
         grower : TreeGrower
             The grower.
-        gradient, hessian : ndarray of float32
-            Room for the gradients and hessians of the rows, one column a tree.
+        gradients : ndarray of float32
+            Room for the gradients and hessians of the rows, tree by tree.
         """
         layout = self.layout_of(may_bundle=columns is self.columns)
         rows = Rows(layout, columns, self.n_threads)
+        grower = self._new_grower(rows, columns)
+        return rows, grower, self.make_gradients(columns.shape[1])
+
+    def _new_grower(self, rows, columns):
+        """Make a grower on rows that were written already."""
+        layout = self.layout_of(may_bundle=columns is self.columns)
         builder = HistogramBuilder(
             layout, rows, self.loss.constant_hessian, self.n_threads
         )
-        grower = TreeGrower(
+        return TreeGrower(
             layout,
             builder,
             columns,
             n_threads=self.n_threads,
             **self.grower_options,
         )
-        gradient, hessian = self.loss.init_gradient_and_hessian(
-            n_samples=columns.shape[1], dtype=np.float32, order="F"
-        )
-        return rows, grower, gradient, hessian
+
+    def make_gradients(self, n_samples):
+        """Make room for gradients, and hessians unless they are constant, by tree."""
+        width = 1 if self.loss.constant_hessian else 2
+        return np.empty((self.raw.shape[1], n_samples, width), dtype=np.float32)
+
+    def _all_rows(self):
+        """Rows, growers and gradients of the whole training set."""
+        if None not in self.growers:
+            rows, grower, gradients = self.make_grower(self.columns)
+            self.growers[None] = rows, [grower], gradients
+        return self.growers[None]
+
+    def _growers(self, n):
+        """Return so many growers on all rows."""
+        rows, growers, _ = self._all_rows()
+        while len(growers) < n:
+            growers.append(self._new_grower(rows, self.columns))
+        return growers[:n]
 
     @property
     def state(self):
@@ -178,29 +205,53 @@ class Booster:
         list of tuple of (TreePredictor, dict)
             For each tree its predictor and its table.
         """
-        if None not in self.growers:
-            self.growers[None] = self.make_grower(self.columns)
-        _, grower, gradient, hessian = self.growers[None]
+        _, _, gradients = self._all_rows()
         compute_gradients(
-            self.loss,
-            self.y,
-            self.raw,
-            self.sample_weight,
-            gradient,
-            hessian,
-            self.n_threads,
+            self.loss, self.y, self.raw, self.sample_weight, gradients, self.n_threads
         )
-        gradient, hessian = as_columns(gradient), as_columns(hessian)
-        trees = []
-        for k in range(self.raw.shape[1]):
-            self.n_insertions += grower.grow(gradient[:, k], hessian[:, k], rng)
-            values = self.learning_rate * leaf_values(
-                grower, self.loss, self.y, self.raw[:, k], self.sample_weight
-            )
-            grower.add_to(self.raw[:, k], values)
-            table = grower.table()
-            trees.append((self.maker.make(table, values), table))
-        return trees
+        n_trees = self.raw.shape[1]
+        trees = [None] * n_trees
+
+        def grow(k):
+            grower = free.pop()
+            trees[k] = self._grow(grower, gradients[k], k, rng)
+            free.append(grower)
+
+        n_apart = self._n_apart(n_trees)
+        if n_apart:
+            free = self._growers(min(n_apart, self.n_threads))
+            for grower in free:
+                grower.use_threads(1)
+            run_tasks(grow, list(range(n_apart)), self.n_threads)
+        free = self._growers(1)
+        free[0].use_threads(self.n_threads)
+        for k in range(n_apart, n_trees):
+            grow(k)
+        self.n_insertions += sum(n for n, _, _ in trees)
+        return [(predictor, table) for _, predictor, table in trees]
+
+    def _n_apart(self, n_trees):
+        """How many trees of an iteration are grown side by side, one thread each.
+
+        They need not wait for each other, as threads that share a tree do after every
+        step. What is left over when each thread has had as many is shared again, unless
+        it keeps most threads busy.
+        """
+        draws = self.grower_options["max_features"] < 1.0  # one after the other
+        if draws or self.n_threads == 1:
+            return 0
+        left = n_trees % self.n_threads
+        return n_trees if 2 * left > self.n_threads else n_trees - left
+
+    def _grow(self, grower, gradients, k, rng):
+        """Grow one tree: number of insertions, predictor and table."""
+        n_insertions = grower.grow(gradients, rng)
+        values = self.learning_rate * leaf_values(
+            grower, self.loss, self.y, self.raw[:, k], self.sample_weight
+        )
+        grower.add_to(self.raw[:, k], values)
+        table = grower.table()
+        return n_insertions, self.maker.make(table, values), table
 
 
 def leaf_values(grower, loss, y, raw, sample_weight):
@@ -229,33 +280,45 @@ def leaf_values(grower, loss, y, raw, sample_weight):
     return values
 
 
-def compute_gradients(loss, y, raw, sample_weight, gradient, hessian, n_threads):
+def compute_gradients(loss, y, raw, sample_weight, out, n_threads):
     """Compute gradients and, unless constant, hessians of the loss.
 
-    The rows are shared among the threads of our own kernels, see ``_tasks``, and not by
-    the loss itself.
+    Parameters
+    ----------
+    loss : BaseLoss
+        The loss.
+    y, raw, sample_weight : ndarray
+        Targets, raw predictions, and weights or None.
+    out : ndarray of float32 of shape (n_trees_per_iteration, n_samples, 2 or 1)
+        Output: gradient and, unless constant, hessian.
+    n_threads : int
+        Threads to use.
     """
+    # Of all losses only the multinomial one has several raw predictions a row.
+    if type(loss).__module__ == BaseLoss.__module__ and type(loss).__name__ in KERNELS:
+        kernel = KERNELS[type(loss).__name__]
+        kernel(y, raw, sample_weight, out, n_threads)
+        return
 
     def compute(rows):
+        # In our own threads, see ``_tasks``, and not in those of the loss.
         arguments = {
             "y_true": y[rows],
             "raw_prediction": raw[rows],
             "sample_weight": None if sample_weight is None else sample_weight[rows],
-            "gradient_out": gradient[rows],
             "n_threads": 1,
         }
         if loss.constant_hessian:
-            loss.gradient(**arguments)
+            loss.gradient(gradient_out=out[0, rows, 0], **arguments)
         else:
-            loss.gradient_hessian(hessian_out=hessian[rows], **arguments)
+            found = np.empty((2, rows.stop - rows.start), dtype=np.float32)
+            loss.gradient_hessian(
+                gradient_out=found[0], hessian_out=found[1], **arguments
+            )
+            out[0, rows] = found.T
 
     n_tasks = min(n_threads, max(1, raw.size // TASK_SIZE))
     run_tasks(compute, list(gen_even_slices(len(y), n_tasks)), n_threads)
-
-
-def as_columns(array):
-    """Return a two-dimensional view: one column a tree."""
-    return array.reshape(-1, 1) if array.ndim == 1 else array
 
 
 def best_constant(loss, y, raw, sample_weight, rows):

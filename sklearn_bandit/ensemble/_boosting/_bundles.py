@@ -22,7 +22,7 @@ N_SAMPLED = 4_096
 # Pairs of features are compared, so that not too many may be.
 MAX_FEATURES = 64
 
-# Combinations of all bundles: with 24 bytes each, a fifth of a megabyte of cache.
+# Combinations of all bundles: with 32 bytes each, a quarter of a megabyte of cache.
 MAX_COMBINATIONS = 8_192
 
 # Pairs of bundles that could have more combinations are not compared.

@@ -92,8 +92,9 @@ default=None
     "solver": """
         {"auto", "exact", "mab"}, default="auto"
         How trees are grown: "exact" on all rows, "mab" on a fresh sample for each tree,
-        "auto" on samples from 500,000 rows on. Samples want at most 256 leaves a tree.
-        Where the sample would be more than half of the rows, all are taken.""",
+        "auto" on samples from 250,000 rows on, with more than two classes from 500,000.
+        Samples want at most 256 leaves a tree. Where the sample would be more than half
+        of the rows, all are taken.""",
     "leaf_values": """
         {"all", "sample", "lazy"}, default="sample"
         Where the values of leaves come from when trees are grown on samples: from all

@@ -37,6 +37,8 @@ from ._splits cimport (
     find_split,
 )
 
+from ._histogram import aligned_zeros
+
 cdef enum:
     # Below so many rows a stretch is sorted or summed by one thread: they take some ten
     # microseconds, to start a loop in threads that wait for it takes one or two.
@@ -96,6 +98,7 @@ cdef class TreeGrower:
     cdef const uint8_t[:, :] columns
     cdef Py_ssize_t n_samples
     cdef Py_ssize_t n_features
+    cdef Py_ssize_t n_grown                 # rows of the tree that was grown last
     cdef Py_ssize_t n_nodes
     cdef Py_ssize_t n_leaves
     cdef int64_t n_insertions
@@ -117,10 +120,7 @@ cdef class TreeGrower:
     cdef dict allowed                       # node: (features, groups) if constrained
     cdef Partition partition
     cdef uint32_t[::1] rows                 # its permutation
-    cdef float[::1] g_ordered               # gradients and hessians of a node's rows
-    cdef float[::1] h_ordered
-    cdef const float[::1] gradients
-    cdef const float[::1] hessians
+    cdef const float[:, ::1] gradients      # with hessians beside them unless constant
     cdef list slots                         # histograms of all cells
     cdef list live                          # and which features they are good for
     cdef list free_slots
@@ -164,10 +164,6 @@ cdef class TreeGrower:
         self.first_cell = layout.first_cell
         self.partition = Partition(self.n_samples, n_threads)
         self.rows = self.partition.rows
-        self.g_ordered = np.empty(self.n_samples, dtype=np.float32)
-        self.h_ordered = np.empty(
-            1 if builder.width == 2 else self.n_samples, dtype=np.float32
-        )
         self.slots, self.live, self.free_slots = [], [], []
         self.tried = np.ones((2, self.n_features), dtype=np.uint8)
         self.found = <Split*> realloc(NULL, 2 * self.n_features * sizeof(Split))
@@ -178,17 +174,23 @@ cdef class TreeGrower:
         free(self.nodes)
         free(self.found)
 
-    def grow(self, const float[::1] gradients, const float[::1] hessians, rng):
+    def use_threads(self, int n_threads):
+        """Use another number of threads from now on."""
+        self.n_threads = n_threads
+        self.builder.n_threads = n_threads
+        self.partition.n_threads = n_threads
+
+    def grow(self, const float[:, ::1] gradients, rng, const uint32_t[::1] rows=None):
         """Grow a tree.
 
         Parameters
         ----------
-        gradients : ndarray of float32 of shape (n_samples,)
-            Gradients of the loss.
-        hessians : ndarray of float32 of shape (n_samples,) or (1,)
-            Hessians; not read if constant.
+        gradients : ndarray of float32 of shape (n_samples, 2) or (n_samples, 1)
+            Gradients of the loss, and hessians unless they are constant.
         rng : numpy.random.Generator
             Draws features, if not all of them are tried.
+        rows : ndarray of uint32, default=None
+            Rows to grow the tree on, ascending; None for all.
 
         Returns
         -------
@@ -198,13 +200,12 @@ cdef class TreeGrower:
         cdef Py_ssize_t node
 
         self.gradients = gradients
-        self.hessians = hessians
         self.n_nodes = 0
         self.n_leaves = 1
         self.n_insertions = 0
         self.allowed = {}
         heap = []
-        self._start()
+        self._start(rows)
         if self._may_split(0):
             self._search_root(rng)
             if self.nodes[0].split.gain > 0.0:
@@ -219,7 +220,6 @@ cdef class TreeGrower:
         for node in range(self.n_nodes):
             self._release(node)
         self.gradients = None
-        self.hessians = None
         return self.n_insertions
 
     cdef Py_ssize_t _add_node(self) except -1:
@@ -255,38 +255,36 @@ cdef class TreeGrower:
         child.sums.n = stop - start
         return node
 
-    def _start(self):
+    def _start(self, const uint32_t[::1] chosen):
         """Make the root."""
-        cdef Py_ssize_t n_blocks = (self.n_samples + SUM_BLOCK - 1) // SUM_BLOCK
-        cdef Py_ssize_t block, i
+        cdef Py_ssize_t n = self.n_samples if chosen is None else chosen.shape[0]
+        cdef Py_ssize_t n_blocks = (n + SUM_BLOCK - 1) // SUM_BLOCK
+        cdef Py_ssize_t block, i, row
         cdef double[:, ::1] sums = np.zeros((n_blocks, 2))
-        cdef const float[::1] gradients = self.gradients
-        cdef const float[::1] hessians = self.hessians
-        cdef uint32_t[::1] rows = self.rows
-        cdef bint constant = self.rules.width == 2
+        cdef bint constant = self.rules.width == 2, all_rows = chosen is None
         cdef Node* root
 
+        self.n_grown = n
         for block in prange(
-            n_blocks, nogil=True, num_threads=min(self.n_threads, n_blocks)
+            n_blocks, nogil=True, num_threads=max(1, min(self.n_threads, n_blocks))
         ):
-            for i in range(
-                block * SUM_BLOCK, min((block + 1) * SUM_BLOCK, self.n_samples)
-            ):
-                rows[i] = <uint32_t> i
-                sums[block, 0] += gradients[i]
+            for i in range(block * SUM_BLOCK, min((block + 1) * SUM_BLOCK, n)):
+                row = i if all_rows else <Py_ssize_t> chosen[i]
+                self.rows[i] = <uint32_t> row
+                sums[block, 0] += self.gradients[row, 0]
                 if not constant:
-                    sums[block, 1] += hessians[i]
+                    sums[block, 1] += self.gradients[row, 1]
         self._add_node()
         root = &self.nodes[0]
-        root.stop = self.n_samples
-        root.sums.n = self.n_samples
+        root.stop = n
+        root.sums.n = n
         root.sums.lower = -INFINITY
         root.sums.upper = INFINITY
         for block in range(n_blocks):
             root.sums.sum_g += sums[block, 0]
             root.sums.sum_h += sums[block, 1]
         if constant:
-            root.sums.sum_h = self.n_samples
+            root.sums.sum_h = n
 
     cdef bint _may_split(self, Py_ssize_t node) noexcept nogil:
         """Whether a node is large enough to be split, and not too deep."""
@@ -303,7 +301,7 @@ cdef class TreeGrower:
         if not self.free_slots:
             self.free_slots.append(len(self.slots))
             self.slots.append(
-                np.zeros(self.builder.total_cells * self.builder.width)
+                aligned_zeros(self.builder.total_cells * self.builder.width)
             )
             self.live.append(np.ones(self.n_features, dtype=np.uint8))
         self.nodes[node].slot = self.free_slots.pop()
@@ -346,8 +344,7 @@ cdef class TreeGrower:
         self._mark_live(0, None, live)
         with nogil:
             self.n_insertions += self.builder.insert(
-                &self.rows[0], &self.gradients[0], &self.hessians[0], self.n_samples,
-                &live[0], &cells[0],
+                &self.rows[0], &self.gradients[0, 0], self.n_grown, &live[0], &cells[0],
             )
         self._choose_features(0, 0, rng)
         self._search(0, -1, cells, cells, live, live)
@@ -408,11 +405,9 @@ cdef class TreeGrower:
         self._mark_live(left, others_live, live)
         self._mark_live(left, others_live, others_live)
         with nogil:
-            self._order_gradients(small)
             self.n_insertions += self.builder.insert(
-                &self.rows[self.nodes[small].start], &self.g_ordered[0],
-                &self.h_ordered[0], self.nodes[small].stop - self.nodes[small].start,
-                &live[0], &cells[0],
+                &self.rows[self.nodes[small].start], &self.gradients[0, 0],
+                self.nodes[small].stop - self.nodes[small].start, &live[0], &cells[0],
             )
         # The left child draws its features first, as in scikit-learn.
         for side, child_, is_open in ((0, left, left_open), (1, right, right_open)):
@@ -467,25 +462,6 @@ cdef class TreeGrower:
         return self.partition.sort(
             &self.columns[this.split.feature, 0], this.start, this.stop, goes_left
         )
-
-    cdef void _order_gradients(self, Py_ssize_t node) noexcept nogil:
-        """Gradients and hessians of a node's rows, in their order."""
-        cdef Py_ssize_t start = self.nodes[node].start, i
-        cdef Py_ssize_t n = self.nodes[node].stop - start
-        cdef int n_threads = self.n_threads if n >= MIN_PARALLEL else 1
-        cdef const uint32_t* rows = &self.rows[start]
-        cdef const float* gradients = &self.gradients[0]
-        cdef const float* hessians = &self.hessians[0]
-        cdef float* g = &self.g_ordered[0]
-        cdef float* h = &self.h_ordered[0]
-
-        if self.rules.width == 2:
-            for i in prange(n, num_threads=n_threads):
-                g[i] = gradients[rows[i]]
-        else:
-            for i in prange(n, num_threads=n_threads):
-                g[i] = gradients[rows[i]]
-                h[i] = hessians[rows[i]]
 
     def _search(
         self, Py_ssize_t small, Py_ssize_t large, double[::1] cells, double[::1] others,
@@ -611,9 +587,7 @@ cdef class TreeGrower:
             np.array([self.nodes[node].sums.value for node in found]),
         )
 
-    def regret(
-        self, const float[::1] gradients, const float[::1] hessians, double n_total
-    ):
+    def regret(self, const float[:, ::1] gradients, double n_total):
         """Estimate what the tree loses by having been grown on a sample.
 
         Under a split whose sides have the values v, a row has the loss
@@ -625,7 +599,7 @@ cdef class TreeGrower:
 
         Parameters
         ----------
-        gradients, hessians : ndarray of float32
+        gradients : ndarray of float32
             What the tree was grown on.
         n_total : int
             Number of rows that the sample was drawn from.
@@ -645,13 +619,12 @@ cdef class TreeGrower:
                 gain += self.nodes[node].split.gain / 2.0
                 if self.nodes[node].rival.gain > 0.0:
                     regret += self._node_regret(
-                        node, gradients, hessians, n_total / self.n_samples
+                        node, gradients, n_total / self.n_grown
                     )
         return regret, gain
 
     cdef double _node_regret(
-        self, Py_ssize_t node, const float[::1] gradients, const float[::1] hessians,
-        double rows_per_sampled
+        self, Py_ssize_t node, const float[:, ::1] gradients, double rows_per_sampled
     ) noexcept nogil:
         """What the rival of a node's split is expected to gain over it."""
         cdef Node* this = &self.nodes[node]
@@ -667,8 +640,8 @@ cdef class TreeGrower:
         i = this.start
         while i < this.stop:
             row = self.rows[i]
-            g = gradients[row]
-            h = 1.0 if self.rules.width == 2 else hessians[row]
+            g = gradients[row, 0]
+            h = 1.0 if self.rules.width == 2 else gradients[row, 1]
             made = this.split.value_right
             if made_left[made_bins[row]]:
                 made = this.split.value_left

@@ -8,7 +8,7 @@ cdef class HistogramBuilder:
     """Sums of the rows of a node by cell."""
 
     cdef readonly Rows rows
-    cdef readonly int width             # doubles a cell: 2 if hessians are constant
+    cdef readonly int width             # doubles a cell: 4, 2 if hessians are constant
     cdef readonly Py_ssize_t total_cells
     cdef int n_threads
     cdef const int32_t[::1] n_cells     # of each feature
@@ -30,8 +30,7 @@ cdef class HistogramBuilder:
     cdef int64_t insert(
         self,
         const uint32_t* rows,           # of the node, ascending
-        const float* gradients,         # of these rows, in their order
-        const float* hessians,          # not read if constant
+        const float* gradients,         # of all rows; with hessians unless constant
         Py_ssize_t n,
         const uint8_t* is_live,         # features whose histogram is wanted
         double* out,                    # all cells
@@ -55,7 +54,6 @@ cdef class HistogramBuilder:
         Py_ssize_t chunk,
         const uint32_t* rows,
         const float* gradients,
-        const float* hessians,
         Py_ssize_t n,
         const uint8_t* is_live,
         double* out,

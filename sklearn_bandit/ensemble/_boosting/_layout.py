@@ -18,7 +18,7 @@ import numpy as np
 
 from ._bundles import find_bundles
 
-# Slots of a group: with 24 bytes each they take half of a 512 KB second-level cache. A
+# Slots of a group: with 32 bytes each, a third of a second-level cache of 1 MB. A
 # sparse group may have more, of which a row touches few. Slots must be below 2^16.
 DENSE_GROUP_SLOTS = 10_000
 SPARSE_GROUP_SLOTS = 20_000

@@ -158,8 +158,7 @@ cdef class Router:
     def sum_leaves(
         self,
         const uint8_t[:, :] columns,
-        const float[::1] gradients,
-        const float[::1] hessians,
+        const float[:, ::1] gradients,
         uint8_t[::1] leaves,
     ):
         """Find the leaf of each row, and sums over the leaves.
@@ -168,8 +167,8 @@ cdef class Router:
         ----------
         columns : ndarray of uint8 of shape (n_features, n_samples)
             Bins of the rows.
-        gradients, hessians : ndarray of float32 of shape (n_samples,)
-            What to sum; a single hessian is that of all rows.
+        gradients : ndarray of float32 of shape (n_samples, 2) or (n_samples, 1)
+            What to sum: gradients, and hessians unless they are constant.
         leaves : ndarray of uint8 of shape (n_samples,)
             Output: number of the leaf of each row.
 
@@ -186,7 +185,7 @@ cdef class Router:
             n_tasks, nogil=True, num_threads=min(self.n_threads, n_tasks)
         ):
             self._sum_task(
-                columns, gradients, hessians, task * size, min((task + 1) * size, n),
+                columns, gradients, task * size, min((task + 1) * size, n),
                 leaves, sums[task],
             )
         return np.asarray(sums).sum(axis=0)
@@ -194,15 +193,14 @@ cdef class Router:
     cdef void _sum_task(
         self,
         const uint8_t[:, :] columns,
-        const float[::1] gradients,
-        const float[::1] hessians,
+        const float[:, ::1] gradients,
         Py_ssize_t start,
         Py_ssize_t end,
         uint8_t[::1] leaves,
         double[:, ::1] sums,
     ) noexcept nogil:
         cdef Py_ssize_t i, n
-        cdef bint constant = hessians.shape[0] == 1
+        cdef bint constant = gradients.shape[1] == 1
         cdef double* cell
 
         while start < end:
@@ -210,8 +208,8 @@ cdef class Router:
             self._route_block(columns, start, n, &leaves[start])
             for i in range(start, start + n):
                 cell = &sums[leaves[i], 0]
-                cell[0] += gradients[i]
-                cell[1] += hessians[0] if constant else hessians[i]
+                cell[0] += gradients[i, 0]
+                cell[1] += 1.0 if constant else gradients[i, 1]
                 cell[2] += 1.0
             start += n
 

@@ -18,13 +18,17 @@ import numpy as np
 
 from ._booster import (
     Booster,
-    as_columns,
     best_constant,
     compute_gradients,
     leaf_values,
 )
 from ._routing import Router
 from ._sampling import copy_rows, draw_rows
+
+# A sample of more than this share of the rows is not copied if there are bundles: its
+# rows are read where they are, with fewer insertions each. On the flights a tree on
+# 1,048,576 of 2,400,000 rows takes 22 ms instead of 30, one on 524,288 rows 18 or 19.
+SHARE_IN_PLACE = 0.125
 
 
 class SampledBooster(Booster):
@@ -104,19 +108,23 @@ class SampledBooster(Booster):
         if self.size == self.n_samples:
             self._catch_up()
             return super().iterate(rng)
-        rows, grower, gradient, hessian = self._draw()
-        y, raw, sample_weight = self._look_up(rows)
-        compute_gradients(
-            self.loss, y, raw, sample_weight, gradient, hessian, self.n_threads
-        )
-        gradient, hessian = as_columns(gradient), as_columns(hessian)
+        if self._is_in_place():
+            rows = self._draw()
+            chosen, (grower,) = rows, self._growers(1)
+            _, _, gradients = self._all_rows()
+            y, raw, sample_weight = self.y, self.raw, self.sample_weight
+        else:
+            rows, grower, gradients = self._draw_and_copy()
+            chosen = None
+            y, raw, sample_weight = self._look_up(rows)
+        compute_gradients(self.loss, y, raw, sample_weight, gradients, self.n_threads)
         all_gradients = self._all_gradients() if self.where == "all" else None
         # Recent trees count as well: a single one says little.
         self.regret, self.gain = self.regret / 2.0, self.gain / 2.0
         trees = []
         for k in range(self.raw.shape[1]):
-            self.n_insertions += grower.grow(gradient[:, k], hessian[:, k], rng)
-            regret, gain = grower.regret(gradient[:, k], hessian[:, k], self.n_samples)
+            self.n_insertions += grower.grow(gradients[k], rng, chosen)
+            regret, gain = grower.regret(gradients[k], self.n_samples)
             self.regret += regret
             self.gain += gain
             table = grower.table()
@@ -147,11 +155,22 @@ class SampledBooster(Booster):
             self.regret = self.gain = 0.0
         return trees
 
+    def _is_in_place(self):
+        """Whether the rows of a sample are read where they are."""
+        if self.where == "lazy" or self.size < SHARE_IN_PLACE * self.n_samples:
+            return False
+        groups = self.layout_of(may_bundle=True).groups
+        return any(group.has_bundles for group in groups)
+
     def _draw(self):
-        """Draw a sample and return what grows trees on it."""
+        """Draw the rows of a sample."""
         seed = self.seeds.generate_state(2 * self.iteration + 2, np.uint64)[-1]
         self.iteration += 1
-        rows = draw_rows(self.n_samples, self.size, int(seed))
+        return draw_rows(self.n_samples, self.size, int(seed))
+
+    def _draw_and_copy(self):
+        """Draw a sample, copy it and return what grows trees on it."""
+        rows = self._draw()
         if self.size not in self.growers:
             self.growers.clear()
             self.drawn = np.empty((len(self.columns), self.size), dtype=np.uint8)
@@ -184,28 +203,19 @@ class SampledBooster(Booster):
         if not self.loss.differentiable:
             return None
         if "all" not in self.__dict__:
-            self.all = self.loss.init_gradient_and_hessian(
-                n_samples=self.n_samples, dtype=np.float32, order="F"
-            )
+            self.all = self.make_gradients(self.n_samples)
             self.leaves = np.empty(self.n_samples, dtype=np.uint8)
-        gradient, hessian = self.all
         compute_gradients(
-            self.loss,
-            self.y,
-            self.raw,
-            self.sample_weight,
-            gradient,
-            hessian,
-            self.n_threads,
+            self.loss, self.y, self.raw, self.sample_weight, self.all, self.n_threads
         )
-        return as_columns(gradient), as_columns(hessian)
+        return self.all
 
     def _pass(self, router, k, gradients, bounds, values):
         """Take all rows through a tree: values of its leaves, and raw predictions."""
         if gradients is None:
-            zeros = np.zeros(self.n_samples, dtype=np.float32)
+            zeros = np.zeros((self.n_samples, 1), dtype=np.float32)
             leaves = np.empty(self.n_samples, dtype=np.uint8)
-            router.sum_leaves(self.columns, zeros, zeros[:1], leaves)
+            router.sum_leaves(self.columns, zeros, leaves)
             values = np.array(
                 [
                     best_constant(
@@ -220,9 +230,7 @@ class SampledBooster(Booster):
             )
         else:
             leaves = self.leaves
-            sums = router.sum_leaves(
-                self.columns, gradients[0][:, k], gradients[1][:, k], leaves
-            )
+            sums = router.sum_leaves(self.columns, gradients[k], leaves)
             values = -sums[:, 0] / (sums[:, 1] + self.l2)
             values = np.clip(values, bounds[:, 0], bounds[:, 1])
         router.add_leaves(leaves, self.learning_rate * values, self.raw[:, k])

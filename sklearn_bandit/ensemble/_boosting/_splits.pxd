@@ -7,7 +7,7 @@ cdef struct Rules:
     double min_hessian          # least sum of hessians of a child
     double l2                   # regularisation; a tiny number avoids 0 / 0
     bint is_bounded             # whether there are monotonic constraints
-    int width                   # doubles a cell
+    int width                   # doubles a cell; the sum of hessians is the half-th
 
 cdef struct NodeSums:
     double n                    # rows

@@ -160,7 +160,7 @@ cdef void find_split(
     for i in range(n_bins):
         g += cells[i * width]
         n += cells[i * width + 1]
-        h += cells[(i + 1) * width - 1]
+        h += cells[i * width + width // 2]
         g_left[i] = g
         n_left[i] = n
         h_left[i] = h
@@ -175,7 +175,7 @@ cdef void find_split(
     for i in range(n_bins - 1):
         g_left[i] += missing[0]
         n_left[i] += missing[1]
-        h_left[i] += missing[width - 1]
+        h_left[i] += missing[width // 2]
     _scan(g_left, n_left, h_left, n_bins - 1, True, direction, node, rules, best)
 
 
@@ -201,7 +201,7 @@ cdef void find_categorical_split(
     cdef double top = best.gain, top_g = 0.0, top_n = 0.0, top_h = 0.0
 
     for i in range(n_bins + has_missing):
-        h = cells[(i + 1) * width - 1]
+        h = cells[i * width + width // 2]
         if h * support < MIN_SUPPORT:
             continue
         value[i] = cells[i * width] / (h + MIN_SUPPORT)
@@ -223,7 +223,7 @@ cdef void find_categorical_split(
             cell = order[k if from_left else n_used - 1 - k]
             g += cells[cell * width]
             n += cells[cell * width + 1]
-            h += cells[(cell + 1) * width - 1]
+            h += cells[cell * width + width // 2]
             if n < rules.min_samples_leaf or h < rules.min_hessian:
                 continue
             if (
