@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from sklearn_bandit._simd cimport prefetch_l2, simd_void
-from sklearn_bandit.tree._random cimport random_unit
+from sklearn_bandit._random cimport random_unit
 
 # Rows of the first portion. Measured on SimpleSong of one minute, sampled coefficients:
 # 1.2 ms with 256, where each row is in a page of its own, 1.0 with 512 or 1,024.

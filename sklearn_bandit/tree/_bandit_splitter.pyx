@@ -25,12 +25,12 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from sklearn_bandit._random cimport random_unit
 from sklearn_bandit._simd cimport prefetch, simd_void
 from sklearn_bandit.bandit._arms cimport eliminate
 from sklearn_bandit.bandit._radii cimport effective_size, paired_radius, split_delta
 
 from ._data cimport MAX_GROUP, MISSING_BIN, SAMPLE_LEVEL, SMALL, Block, Limits, Split
-from ._random cimport random_unit
 from ._splitter cimport (
     FOUND, NOTHING, PENNILESS, SAMPLED, UNDECIDED, Outcome, Splitter,
 )

@@ -10,10 +10,10 @@ compiler has to assume that a byte stored may change anything in memory.
 
 from libc.stdint cimport uint16_t
 
+from sklearn_bandit._inline cimport inline_void
 from sklearn_bandit._simd cimport prefetch
 
 from ._data cimport MARK, N_SLOTS
-from ._inline cimport inline_void
 
 cdef enum:
     # The column-major copy of all samples is read instead of the rows in nodes that

@@ -6,12 +6,12 @@ Small histograms that need none of this are scanned faster: ``_gini_scan``.
 
 from libc.string cimport memset
 
+from sklearn_bandit._inline cimport inline_void, lowest_bit
 from sklearn_bandit._simd cimport (
     add_8, simd_void, squared_distance_8, squares_8, sum_8,
 )
 
 from ._data cimport MISSING_BIN, N_SLOTS
-from ._inline cimport inline_void, lowest_bit
 from ._target cimport is_allowed
 
 

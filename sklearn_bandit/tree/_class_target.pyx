@@ -14,6 +14,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, 
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
+from sklearn_bandit._inline cimport lowest_bit
 from sklearn_bandit._simd cimport add_where_8, simd_void
 
 from ._class_fill cimport fill_group
@@ -24,7 +25,6 @@ from ._data cimport (
 )
 from ._gini_pairs cimport MAX_COMPARED, FewRows, load_few, search_few
 from ._gini_scan cimport GINI_WEIGHT, scan_gini
-from ._inline cimport lowest_bit
 from ._target cimport Target, first_bins, read_marks
 
 cdef enum:

@@ -9,13 +9,13 @@ histogram to empty.
 
 from libc.string cimport memcpy, memset
 
+from sklearn_bandit._inline cimport inline_void
 from sklearn_bandit._simd cimport (
     add_reached_16, add_reached_32, add_reached_64, bytes_16, bytes_32, bytes_64,
     simd_void,
 )
 
 from ._data cimport MISSING_BIN
-from ._inline cimport inline_void
 
 
 cdef union Score:

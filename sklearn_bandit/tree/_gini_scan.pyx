@@ -12,13 +12,13 @@ With the class weights L on the left and T of the node these numbers are ``sum(L
 
 from libc.string cimport memset
 
+from sklearn_bandit._inline cimport inline_void
 from sklearn_bandit._simd cimport (
     add_eight, add_four, eight_t, four_t, load_eight, multiply, no_four, simd_void,
     store_eight, store_four, sum_three,
 )
 
 from ._data cimport N_SLOTS
-from ._inline cimport inline_void
 
 cdef enum:
     MAX_CELLS = 16

@@ -14,12 +14,12 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
+from sklearn_bandit._inline cimport copy_row
+from sklearn_bandit._random cimport random_unit
 from sklearn_bandit._simd cimport prefetch
 
 from ._data cimport MISSING_BIN, UNKNOWN_BIN, Block, Limits, Split
-from ._inline cimport copy_row
 from ._node_buffer cimport CACHE_LINE, NodeBuffer, NodeRecord, turned_stride
-from ._random cimport random_unit
 from ._ranking cimport MAX_RANKED, Ranker
 from ._splitter cimport FOUND, SAMPLED, Outcome, Splitter
 from ._target cimport Target

@@ -8,10 +8,10 @@ once; last the best of them.
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint8_t
 
+from sklearn_bandit._inline cimport lowest_bit
 from sklearn_bandit._simd cimport simd_void
 
 from ._data cimport MISSING_BIN, N_SLOTS
-from ._inline cimport lowest_bit
 
 cdef enum:
     SCORE_LANES = 8             # scores compared at a time

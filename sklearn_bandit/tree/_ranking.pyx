@@ -10,8 +10,9 @@ import numpy as np
 
 from libc.string cimport memset
 
+from sklearn_bandit._inline cimport copy_row
+
 from ._data cimport MISSING_BIN
-from ._inline cimport copy_row
 from ._matrix cimport MatrixView, gather_column
 
 

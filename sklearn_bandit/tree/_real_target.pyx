@@ -10,12 +10,12 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
+from sklearn_bandit._inline cimport inline_void, lowest_bit
 from sklearn_bandit._simd cimport prefetch
 
 from ._data cimport (
     MARK, MISSING_BIN, N_LEVELS, N_SLOTS, SPARSE, Block, Cut, Limits, Split,
 )
-from ._inline cimport inline_void, lowest_bit
 from ._sorted_rows cimport (
     MAX_SORTED, N_LANES, FewRows, LaneSplits, Sorted, sorted_for,
 )

@@ -16,13 +16,13 @@ from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy, memset
 
+from sklearn_bandit._inline cimport lowest_bit
+from sklearn_bandit._random cimport random_below, random_unit
 from sklearn_bandit._simd cimport (
     line_16, line_64, note_difference_16, note_difference_64, simd_void,
 )
 
 from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE, UNKNOWN_BIN
-from ._inline cimport lowest_bit
-from ._random cimport random_below, random_unit
 from ._target cimport is_allowed
 
 cdef enum:

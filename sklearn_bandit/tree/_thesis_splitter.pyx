@@ -17,10 +17,10 @@ from libc.math cimport INFINITY, log2
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
+from sklearn_bandit._random cimport random_unit
 from sklearn_bandit.bandit._radii cimport normal_radius, split_delta
 
 from ._data cimport N_SLOTS, Block, Limits, Split
-from ._random cimport random_unit
 from ._splitter cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
 from ._target cimport Target
 

@@ -22,7 +22,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from sklearn_bandit._simd cimport prefetch, simd_256_void
-from sklearn_bandit.tree._inline cimport inline_void
+from sklearn_bandit._inline cimport inline_void
 
 from ._rows cimport GroupRows, Rows
 

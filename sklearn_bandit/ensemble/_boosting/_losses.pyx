@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from sklearn_bandit._simd cimport simd_void
-from sklearn_bandit.tree._inline cimport inline_void
+from sklearn_bandit._inline cimport inline_void
 
 cdef enum:
     # Rows whose exponentials stay in the first-level cache; with many classes, in the

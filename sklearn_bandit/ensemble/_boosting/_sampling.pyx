@@ -12,7 +12,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from sklearn_bandit._simd cimport prefetch
-from sklearn_bandit.tree._random cimport random_below
+from sklearn_bandit._random cimport random_below
 
 cdef enum:
     # Rows that are copied to a buffer and transposed from there.
