@@ -175,3 +175,21 @@ def test_coarse_features_are_those_with_many_values_in_a_bin():
     # Of few samples most values are different: as good as continuous.
     assert pack(X[:700]).is_coarse.tolist() == [1, 0, 1, 1]
     assert not pack(X[:, 1:3].astype(np.uint8)).is_coarse.any()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float32, np.float64])
+@pytest.mark.parametrize("n_rows", [1, 7, 300, 25_000])
+def test_some_rows_are_packed_as_if_they_were_all(n_rows, dtype, order):
+    rng = np.random.default_rng(0)
+    X = np.asarray(rng.integers(0, 200, (30_000, 37)), dtype=dtype, order=order)
+    if X.dtype.kind == "f":
+        X[:, :20] += rng.random((len(X), 20)).astype(dtype)
+        X[rng.random(X.shape) < 0.01] = np.nan
+    ids = rng.permutation(len(X))[:n_rows].astype(np.uint32)
+    some = pack(X, n_threads=2, random_state=0, ids=ids)
+    # Bytes that are all counted have the same bins, but not by the same rule.
+    alone = X[ids] if dtype != np.uint8 else X[ids].astype(np.float32)
+    expected = pack(np.asarray(alone, order=order), random_state=0)
+    assert_same(some, expected)
+    assert some.raw is None
