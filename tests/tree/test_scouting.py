@@ -40,14 +40,16 @@ def make_samples(n_samples=80_000, n_features=6, missing=False):
 def assert_describes(estimator, X, y, impurity):
     """What each node of a tree says of its samples is true."""
     tree = estimator.tree_
-    paths = estimator.decision_path(X)
-    np.testing.assert_array_equal(tree.n_node_samples, paths.sum(axis=0).A1)
-    np.testing.assert_array_equal(tree.weighted_n_node_samples, tree.n_node_samples)
-    for node in range(tree.node_count):
-        targets = y[paths[:, [node]].toarray().ravel() > 0]
-        value, expected = impurity(targets)
+    leaves = estimator.apply(X)
+    rows = [None] * tree.node_count
+    for node in range(tree.node_count - 1, -1, -1):
+        left, right = tree.children_left[node], tree.children_right[node]
+        rows[node] = leaves == node if left < 0 else rows[left] | rows[right]
+        value, expected = impurity(y[rows[node]])
+        assert tree.n_node_samples[node] == rows[node].sum()
         np.testing.assert_allclose(tree.value[node].squeeze(), value, rtol=1e-9)
         assert tree.impurity[node] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    np.testing.assert_array_equal(tree.weighted_n_node_samples, tree.n_node_samples)
 
 
 def gini(labels):
