@@ -38,7 +38,7 @@ N_LEAVES = 31
 # The default first: it is what the others are compared with.
 SAMPLED = {
     "mab, values from the sample": {"solver": "mab", "leaf_values": "sample"},
-    "mab, values from all rows": {"solver": "mab", "leaf_values": "all"},
+    "mab, values from the working set": {"solver": "mab", "leaf_values": "all"},
     "mab, lazy": {"solver": "mab", "leaf_values": "lazy"},
 }
 
@@ -316,6 +316,10 @@ def rivals(options):
                 arms[f"exact on {n:,} fixed rows"] = partial(
                     ours, subset, solver="exact"
                 )
+                if n == size:
+                    arms[f"exact on {n:,} fixed rows, learning rate 0.25"] = partial(
+                        ours, subset, solver="exact", learning_rate=0.25
+                    )
         peers = {
             LIGHTGBM: {},
             f"LightGBM, bagging {size:,}": bagging,

@@ -4,9 +4,9 @@ Boosted trees on growing samples
 ================================
 
 With many rows, most of the time of gradient boosting goes into histograms of all of
-them, for every tree. ``solver="mab"`` grows each tree on a fresh sample. Its size is
-decided by what the splits are expected to lose against their closest rivals: little in
-the first trees, whose splits are obvious, and more as gains shrink.
+them, for every tree. ``solver="mab"`` grows each tree on a sample. Its size is decided
+by what the splits are expected to lose against their closest rivals: little in the
+first trees, whose splits are obvious, and more as gains shrink.
 """
 
 # %%

@@ -4,6 +4,7 @@ They are subclasses of scikit-learn's, which predict, validate parameters and ju
 to stop early. Fitting is our own: see ``sklearn_bandit.ensemble._boosting``.
 """
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -26,27 +27,28 @@ from sklearn_bandit._compat import (
 )
 from sklearn_bandit._progress import ProgressMixin
 from sklearn_bandit._threads import effective_n_threads
-from sklearn_bandit.tree._validation import unchanged_on_error
+from sklearn_bandit.tree._validation import encode_classes, unchanged_on_error
 
 from ._boosting._binning import READABLE
-from ._boosting._booster import Booster, bin_values
+from ._boosting._booster import Booster
 from ._boosting._docs import document
 from ._boosting._early_stopping import EarlyStopping
 from ._boosting._routing import MAX_LEAVES
 from ._boosting._sampled_booster import SampledBooster
 from ._boosting._thresholds import fit_bin_mapper
+from ._boosting._working_set import WorkingSet
 
 # With "auto", more samples than this are enough to spare some for early stopping.
 MIN_AUTO_STOPPING = 10_000
 
 # With "auto", trees are grown on samples from so many rows on. With 250,000 rows they
-# reach the loss of 100 exact trees 1.2 to 1.9 times sooner, with half as many rows 0.95
-# to 1.3 times (`python -m benchmarks boosting.cut_over`).
+# reach the loss of 100 exact trees 2.0 to 2.4 times sooner; with half as many there are
+# no samples of the default size (`python -m benchmarks boosting.cut_over`).
 MIN_AUTO_SAMPLING = 250_000
 
-# The same where an iteration has several trees. A class has fewer rows than all, and
-# exact trees are grown side by side: they are faster on covertype's 465,000 rows
-# (`python -m benchmarks boosting.auto`).
+# The same where an iteration has several trees. A class has fewer rows than all: on
+# covertype's 465,000 rows samples are hardly faster and have a loss that is 1.4% higher
+# after 10 iterations (`python -m benchmarks boosting.auto`).
 MIN_AUTO_SAMPLING_CLASSES = 500_000
 
 MAX_SEED = np.iinfo(np.uint32).max
@@ -238,7 +240,6 @@ class BanditBoosting(ProgressMixin):
             random_state=self._random_seed,
             n_threads=n_threads,
         )
-        columns, has_missing = bin_values(X, self._bin_mapper, n_threads)
         if is_warm:
             if self.max_iter < self.n_iter_:
                 raise ValueError(
@@ -248,39 +249,42 @@ class BanditBoosting(ProgressMixin):
             self._predictors = list(self._predictors)
             self.train_score_ = list(self.train_score_)
             self.validation_score_ = list(self.validation_score_)
-            raw = self._raw_predict(columns.T, n_threads=n_threads)
         else:
             self._predictors = []
             self.train_score_, self.validation_score_ = [], []
             self.n_insertions_ = 0
+            self._sampling_state = None
             self._baseline_prediction = self._loss.fit_intercept_only(
                 y_true=y, sample_weight=sample_weight
             ).reshape((1, -1))
-            raw = self._baseline(len(y))
 
-        booster = self._make_booster(
-            columns,
-            has_missing,
-            y,
-            sample_weight,
-            raw,
+        make_set = partial(
+            WorkingSet,
+            bin_mapper=self._bin_mapper,
+            baseline=self._baseline_prediction,
+            predictors=self._predictors,
             n_threads=n_threads,
-            **constraints,
         )
+        booster = self._make_booster(
+            make_set(X, y, sample_weight), n_threads=n_threads, **constraints
+        )
+        if held_out is not None:
+            held_out = make_set(*held_out)
+            held_out.join_all()
         stopping = EarlyStopping(self, booster, held_out, is_warm, n_threads)
         before = self.n_insertions_
         with self._progress(n_steps=self.max_iter - self.n_iter_) as progress:
             for _ in range(self.n_iter_, self.max_iter):
                 with progress.step("iteration"):
                     trees = booster.iterate(self._feature_subsample_rng)
-                    self._predictors.append([predictor for predictor, _ in trees])
+                    self._predictors.append(trees)
                     self.n_insertions_ = before + booster.n_insertions
                     should_stop = stopping.judge(trees)
                 if should_stop:
                     break
         self._sampling_state = booster.state
 
-    def _make_booster(self, *data, **options):
+    def _make_booster(self, data, **options):
         """Make what adds the trees."""
         options |= {
             "loss": self._loss,
@@ -306,24 +310,18 @@ class BanditBoosting(ProgressMixin):
             else MIN_AUTO_SAMPLING_CLASSES
         )
         if self.solver == "exact" or (
-            self.solver == "auto" and not (can_route and len(data[2]) >= least)
+            self.solver == "auto" and not (can_route and data.n_samples >= least)
         ):
-            return Booster(*data, **options)
+            return Booster(data, **options)
         return SampledBooster(
-            *data,
+            data,
             where=self.leaf_values,
             batch_size=self.batch_size,
             split_tol=self.split_tol,
             seed=int(self._random_seed),
-            state=self._sampling_state if self.n_iter_ else None,
+            state=self._sampling_state,
             **options,
         )
-
-    def _baseline(self, n_samples):
-        """Raw predictions before the first tree."""
-        raw = np.empty((n_samples, self.n_trees_per_iteration_), order="F")
-        raw[:] = self._baseline_prediction
-        return raw
 
     @property
     def feature_importances_(self):
@@ -345,8 +343,8 @@ DETAILS = """
 scikit-learn's {name}, with its parameters and methods; the fitted trees are
 scikit-learn's, so that prediction, partial dependence and other tools work on. The
 exact solver grows the same trees where no two splits are equally good. With very many
-samples each tree is grown on a fresh sample of the rows, whose size a paired test
-adapts, and all rows pass through the finished tree.
+samples each tree is grown on a part of them, whose size a paired test adapts; rows that
+no tree has seen yet are not even looked at.
 """
 
 
@@ -426,6 +424,16 @@ class HistGradientBoostingClassifier(
         self.leaf_values = leaf_values
         self.batch_size = batch_size
         self.split_tol = split_tol
+
+    def _encode_y(self, y):
+        """Encode classes as 0, 1, ..., as scikit-learn's method does, without sorting.
+
+        Two classes stay integers: floats are only needed of rows that trees see.
+        """
+        (self.classes_,), codes = encode_classes(y[:, None])
+        n_classes = len(self.classes_)
+        self.n_trees_per_iteration_ = 1 if n_classes <= 2 else n_classes
+        return codes[:, 0] if n_classes <= 2 else codes[:, 0].astype(np.float64)
 
 
 @document(

@@ -59,7 +59,7 @@ def bins_of(X):
 
 def layout_of(X, **options):
     columns, n_bins, has_missing = bins_of(X)
-    options = {"may_bundle": True, "n_threads": 1} | options
+    options = {"n_grown": len(X), "n_threads": 1} | options
     is_categorical = np.zeros(len(n_bins), dtype=np.uint8)
     return columns, Layout(columns, n_bins, has_missing, is_categorical, 255, **options)
 

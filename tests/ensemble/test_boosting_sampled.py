@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import log_loss
-from sklearn_bandit.ensemble._boosting._sampling import copy_rows, draw_rows
+from sklearn_bandit.ensemble._boosting._sampling import draw_rounds
 from threadpoolctl import threadpool_limits
 
 from sklearn_bandit.ensemble import (
@@ -12,8 +12,10 @@ from sklearn_bandit.ensemble import (
     HistGradientBoostingRegressor,
     _hist_gradient_boosting,
 )
-from sklearn_bandit.ensemble._boosting import _bundles, _sampled_booster
-from sklearn_bandit.ensemble._boosting._sampled_booster import SampledBooster
+from sklearn_bandit.ensemble._boosting._sampled_booster import (
+    FIRST_SAMPLES,
+    SampledBooster,
+)
 
 WHERE = ["all", "sample", "lazy"]
 N_TRAIN, N_TEST = 60_000, 20_000
@@ -46,11 +48,33 @@ def sizes(monkeypatch):
     iterate = SampledBooster.iterate
 
     def watched(self, rng):
-        seen.append(self.size)
+        seen.append(self.state[0])
         return iterate(self, rng)
 
     monkeypatch.setattr(SampledBooster, "iterate", watched)
     return seen
+
+
+@pytest.fixture
+def boosters(monkeypatch):
+    """Boosters of all fits, in order."""
+    seen = []
+    make = _hist_gradient_boosting.BanditBoosting._make_booster
+
+    def keep(self, *args, **kwargs):
+        seen.append(make(self, *args, **kwargs))
+        return seen[-1]
+
+    monkeypatch.setattr(_hist_gradient_boosting.BanditBoosting, "_make_booster", keep)
+    return seen
+
+
+def rows_of(booster):
+    """The rows that have joined, in order."""
+    data = booster.data
+    return draw_rounds(
+        data.n_samples, booster.round_size, booster.seed, 0, data.n_rows, 1
+    )
 
 
 @pytest.mark.parametrize("where", WHERE)
@@ -67,50 +91,56 @@ def test_a_sample_of_all_rows_is_exact(data, where, loss):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_raw_predictions_are_kept_up_to_date(data, where, monkeypatch):
-    """What training sees is what the trees predict."""
-    X, y = data
-    boosters = []
-    make = _hist_gradient_boosting.BanditBoosting._make_booster
-
-    def keep(self, *args, **kwargs):
-        boosters.append(make(self, *args, **kwargs))
-        return boosters[-1]
-
-    monkeypatch.setattr(_hist_gradient_boosting.BanditBoosting, "_make_booster", keep)
+@pytest.mark.parametrize("max_iter", [1, 6, 40])
+def test_what_training_knows_of_the_rows_that_joined(data, where, max_iter, boosters):
+    """It is what the data say and the trees predict, whenever they joined."""
+    X, y = data[0], np.digitize(data[1], [0.0, 1.5])
+    weights = np.random.RandomState(0).rand(len(y))
     model = HistGradientBoostingClassifier(
-        max_iter=6,
+        max_iter=max_iter,
         solver="mab",
         leaf_values=where,
-        batch_size=2000,
+        batch_size=1000,
         early_stopping=False,
         random_state=0,
-    ).fit(X, np.digitize(y, [0.0, 1.5]))
+    ).fit(X, y, sample_weight=weights)
     (booster,) = boosters
-    if where == "lazy":
-        assert not booster.raw_is_current
-        booster._catch_up()
-    assert_allclose(booster.raw, model.decision_function(X), rtol=1e-9, atol=1e-9)
+    rows = rows_of(booster)
+    if max_iter == 1:
+        assert len(rows) == FIRST_SAMPLES * 1000
+    else:
+        assert len(rows) >= FIRST_SAMPLES * 2000
+    data = booster.data
+    if booster.where == "lazy":  # until all rows are seen
+        expected = model.decision_function(X[rows])
+        assert not np.allclose(data.raw, expected)
+        data.catch_up(slice(0, data.n_rows))
+    assert len(np.unique(rows)) == len(rows)
+    assert_array_equal(data.y, y[rows])
+    assert_array_equal(data.sample_weight, weights[rows])
+    assert_allclose(data.raw, model.decision_function(X[rows]), rtol=1e-9, atol=1e-9)
 
 
-def test_values_from_all_rows_are_newton_steps(data):
+def test_values_from_the_working_set_are_newton_steps(data, boosters):
     X, y = data
     model = HistGradientBoostingRegressor(
         max_iter=1,
         solver="mab",
         learning_rate=1.0,
-        batch_size=1000,
+        batch_size=10_000,
         leaf_values="all",
         early_stopping=False,
         random_state=0,
     ).fit(X, y)
-    predicted = model.predict(X)
+    rows = rows_of(boosters[0])
+    assert len(rows) == FIRST_SAMPLES * 10_000
+    predicted = model.predict(X[rows])
     for value in np.unique(predicted):
-        assert_allclose(y[predicted == value].mean(), value, rtol=1e-4, atol=1e-5)
+        assert_allclose(y[rows][predicted == value].mean(), value, rtol=1e-4, atol=1e-5)
     assert len(np.unique(predicted)) == 31
 
 
-def test_medians_of_leaves(data):
+def test_medians_of_leaves(data, boosters):
     X, y = data
     model = HistGradientBoostingRegressor(
         loss="absolute_error",
@@ -122,9 +152,10 @@ def test_medians_of_leaves(data):
         early_stopping=False,
         random_state=0,
     ).fit(X, y)
-    predicted = model.predict(X)
+    rows = rows_of(boosters[0])
+    predicted = model.predict(X[rows])
     for value in np.unique(predicted):
-        assert_allclose(np.median(y[predicted == value]), value)
+        assert_allclose(np.median(y[rows][predicted == value]), value)
 
 
 @pytest.mark.parametrize("where", WHERE)
@@ -146,45 +177,93 @@ def test_loss_is_close_to_that_of_exact(where):
         assert model.n_insertions_ < 0.5 * insertions
 
 
-@pytest.mark.parametrize("where", ["all", "sample"])
-@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson"])
-def test_rows_in_place_are_those_of_a_copy(data, where, loss, monkeypatch):
-    """Large samples are read where they are if features are bundled."""
-    X, y = data[0].copy(), np.exp(data[1] / 5)
-    X[:, 5:] = np.round(X[:, 5:])
-    monkeypatch.setattr(_bundles, "MIN_SAMPLES", 1)
-    predictions, insertions = [], []
-    for share in (0.1, 1.0):
-        monkeypatch.setattr(_sampled_booster, "SHARE_IN_PLACE", share)
-        model = HistGradientBoostingRegressor(
-            loss=loss,
-            max_iter=4,
-            solver="mab",
-            leaf_values=where,
-            batch_size=10_000,
-            early_stopping=False,
-            random_state=0,
-        ).fit(X, y)
-        predictions.append(model.predict(X))
-        insertions.append(model.n_insertions_)
-    assert_allclose(*predictions, rtol=1e-6)
-    assert insertions[0] < insertions[1]
-
-
-def test_lazy_trees_are_those_of_the_sample(data):
+def test_early_trees_see_few_rows(data, boosters):
+    """What a fit reads does not depend on how many rows there are."""
     X, y = data
-    models = [
+    settings = {"max_iter": 5, "solver": "mab", "batch_size": 2000, "random_state": 0}
+    HistGradientBoostingRegressor(early_stopping=False, **settings).fit(X, y)
+    assert boosters[0].data.n_rows == FIRST_SAMPLES * 2000
+
+
+def test_the_working_set_grows_with_its_use(data, boosters):
+    """Even where the first sample is large enough for all trees."""
+    X, y = data
+    settings = {"solver": "mab", "batch_size": 2000, "split_tol": 1e9}
+    n_rows = []
+    for max_iter in (10, 40, 160):
         HistGradientBoostingRegressor(
-            max_iter=8,
-            solver="mab",
-            leaf_values=where,
-            batch_size=4000,
+            max_iter=max_iter,
+            max_leaf_nodes=8,
             early_stopping=False,
             random_state=0,
+            **settings,
         ).fit(X, y)
-        for where in ("sample", "lazy")
-    ]
-    assert_allclose(models[0].predict(X), models[1].predict(X))
+        n_rows.append(boosters[-1].data.n_rows)
+        assert boosters[-1].state[0] == 2000
+    assert n_rows[0] == FIRST_SAMPLES * 2000
+    assert n_rows == sorted(set(n_rows))
+
+
+def test_samples_take_turns(data, monkeypatch):
+    """Also when there is nothing left to join, and when they start anew."""
+    X, y = data[0][:7500], data[1][:7500]
+    taken = []
+    take = SampledBooster._take
+
+    def watched(self, start, size):
+        take(self, start, size)
+        taken.append((self.data.n_rows, self.chosen))
+
+    monkeypatch.setattr(SampledBooster, "_take", watched)
+    HistGradientBoostingRegressor(
+        solver="mab",
+        batch_size=1000,
+        split_tol=1e9,
+        max_iter=60,
+        early_stopping=False,
+        random_state=0,
+    ).fit(X, y)
+    n_rows = [n for n, _ in taken]
+    assert n_rows[0] == FIRST_SAMPLES * 1000
+    assert n_rows[-16] == len(X)
+    uses = np.bincount(np.concatenate([rows for _, rows in taken[-15:]]))
+    assert_array_equal(uses, np.full(len(X), 2))
+    for n, rows in taken:
+        assert len(rows) == 1000
+        assert np.all(np.diff(rows.astype(int)) > 0)
+        assert rows[-1] < n
+    # Rows that join are taken first.
+    first = n_rows.index(len(X))
+    assert taken[first][1][0] == n_rows[first - 1]
+
+
+def test_values_that_only_late_rows_have(boosters):
+    """Missing values and categories that no row of the first trees has."""
+    n = 20_000
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((n, 3))
+    X[:, 1] = rng.randint(3, size=n)
+    y = X[:, 0] + X[:, 1] + 0.1 * rng.standard_normal(n)
+    settings = {
+        "solver": "mab",
+        "batch_size": 500,
+        "categorical_features": [1],
+        "early_stopping": False,
+        "random_state": 0,
+    }
+    HistGradientBoostingRegressor(max_iter=1, **settings).fit(X, y)
+    late = np.setdiff1d(np.arange(n), rows_of(boosters[0]))[:6000]
+    X[late[::2], 0] = np.nan
+    X[late[1::2], 1] = 3
+    y[late] = 20.0
+    model = HistGradientBoostingRegressor(max_iter=1, **settings).fit(X, y)
+    assert not boosters[-1].data.has_missing.any()
+    model = HistGradientBoostingRegressor(max_iter=150, **settings).fit(X, y)
+    assert boosters[-1].data.n_rows == n
+    assert_array_equal(boosters[-1].data.has_missing, [0, 1, 0])  # categories first
+    assert np.abs(model.predict(X[late]) - 20.0).max() < 4.0
+    rows = rows_of(boosters[-1])
+    assert_allclose(boosters[-1].data.raw[:, 0], model.predict(X[rows]))
 
 
 def test_the_sample_grows_as_gains_shrink(data, sizes):
@@ -218,49 +297,79 @@ def test_what_is_not_learnable_asks_for_more_rows(data, sizes):
 
 @pytest.mark.parametrize("n_threads", [2, 3])
 @pytest.mark.parametrize("where", WHERE)
-def test_same_model_for_any_number_of_threads(data, where, n_threads, monkeypatch):
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_same_model_for_any_number_of_threads(
+    data, where, n_classes, n_threads, monkeypatch
+):
     X, y = data
+    y = np.digitize(y, [0.0, 1.5][: n_classes - 1])
     parameters = {
-        "max_iter": 4,
+        "max_iter": 30,
         "solver": "mab",
         "leaf_values": where,
-        "batch_size": 20_000,
+        "batch_size": 5000,
         "early_stopping": False,
         "random_state": 0,
     }
-    first = HistGradientBoostingRegressor(**parameters).fit(X, y)
+    first = HistGradientBoostingClassifier(**parameters).fit(X, y)
     monkeypatch.setattr(
         _hist_gradient_boosting, "effective_n_threads", lambda n_jobs: n_threads
     )
-    other = HistGradientBoostingRegressor(**parameters).fit(X, y)
-    assert_array_equal(first.predict(X), other.predict(X))
+    other = HistGradientBoostingClassifier(**parameters).fit(X, y)
+    assert_array_equal(first.decision_function(X), other.decision_function(X))
+    assert first.n_insertions_ == other.n_insertions_
 
 
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("scoring", ["loss", "neg_mean_squared_error", None])
-def test_early_stopping_and_warm_start(data, where, scoring):
+def test_early_stopping_and_warm_start(data, where, scoring, boosters):
     X, y = data
     parameters = {
         "solver": "mab",
         "leaf_values": where,
-        "batch_size": 4000,
+        "batch_size": 2000,
         "early_stopping": True,
         "scoring": scoring,
         "random_state": 0,
     }
-    model = HistGradientBoostingRegressor(max_iter=4, warm_start=True, **parameters)
-    model.fit(X, y)
-    model.set_params(max_iter=8).fit(X, y)
-    assert model.n_iter_ == 8
-    assert len(model.validation_score_) == len(model.train_score_) == 9
-    assert np.all(np.diff(model.validation_score_) > 0)
+    n_rows = []
+    model = HistGradientBoostingRegressor(warm_start=True, **parameters)
+    for max_iter in (4, 14, 40):  # the working set grows in between
+        model.set_params(max_iter=max_iter).fit(X, y)
+        n_rows.append(boosters[-1].data.n_rows)
+    assert n_rows[0] == FIRST_SAMPLES * 2000
+    assert n_rows[0] <= n_rows[1] < n_rows[2]
+    assert model.n_iter_ == 40
+    assert len(model.validation_score_) == len(model.train_score_) == 41
+    assert np.all(np.diff(model.validation_score_[:30]) > 0)
     assert np.all(np.isfinite(model.train_score_))
-    cold = HistGradientBoostingRegressor(max_iter=8, **parameters).fit(X, y)
+    cold = HistGradientBoostingRegressor(max_iter=40, **parameters).fit(X, y)
+    assert boosters[-1].state == boosters[-2].state
     assert model.n_insertions_ == cold.n_insertions_
     assert_allclose(model.predict(X), cold.predict(X))
 
 
-@pytest.mark.parametrize("where", ["all", "sample"])
+def test_warm_start_with_other_samples_or_rows(data, boosters):
+    """The order of rows is another one then: samples start anew."""
+    X, y = data
+    model = HistGradientBoostingRegressor(
+        solver="mab",
+        batch_size=2000,
+        max_iter=20,
+        early_stopping=False,
+        warm_start=True,
+        random_state=0,
+    ).fit(X, y)
+    model.set_params(batch_size=3000, max_iter=21).fit(X, y)
+    assert boosters[-1].data.n_rows == FIRST_SAMPLES * 3000
+    rows = rows_of(boosters[-1])
+    assert_allclose(boosters[-1].data.raw[:, 0], model.predict(X[rows]))
+    model.set_params(max_iter=22).fit(X[:30_000], y[:30_000])
+    assert boosters[-1].data.n_rows == FIRST_SAMPLES * 3000
+    assert model.n_iter_ == 22
+
+
+@pytest.mark.parametrize("where", WHERE)
 def test_constraints_hold_on_samples(data, where):
     X, y = data
     model = HistGradientBoostingRegressor(
@@ -316,21 +425,32 @@ def test_too_many_leaves_for_samples(data):
     assert model._predictors[0][0].get_n_leaf_nodes() == 256
 
 
-def test_draws_are_uniform_and_without_replacement():
-    drawn = np.concatenate([draw_rows(1000, 333, seed) for seed in range(600)])
-    counts = np.bincount(drawn, minlength=1000)
-    expected = 600 * 0.333
-    assert ((counts - expected) ** 2 / expected).sum() < 1150  # chi-square, 999
-    rows = draw_rows(1000, 333, 7)
-    assert np.all(np.diff(rows.astype(int)) > 0)
-    assert_array_equal(draw_rows(50, 50, 1), np.arange(50))
+@pytest.mark.parametrize(("n", "size"), [(1000, 300), (1000, 250), (999, 1), (50, 50)])
+def test_rounds_are_without_replacement(n, size):
+    rows = draw_rounds(n, size, 3, 0, n, 1)
+    assert_array_equal(np.sort(rows), np.arange(n))
+    for start in range(0, n, size):
+        a_round = rows[start : start + size].astype(int)
+        assert np.all(np.diff(a_round) > 0)
+    assert_array_equal(draw_rounds(n, size, 3, 0, n, 3), rows)
+    middle = n // size // 2 * size
+    assert_array_equal(draw_rounds(n, size, 3, 0, middle, 2), rows[:middle])
+    assert_array_equal(draw_rounds(n, size, 3, middle, n, 2), rows[middle:])
+    for start, stop in ((1, n), (0, size + 1)):
+        if size > 1 and size < n:
+            with pytest.raises(ValueError, match="whole rounds"):
+                draw_rounds(n, size, 3, start, stop, 1)
 
 
-@pytest.mark.parametrize("n_features", [1, 63, 64, 65, 200])
-def test_rows_are_copied_and_transposed(n_features):
-    rng = np.random.RandomState(0)
-    matrix = rng.randint(256, size=(9000, n_features), dtype=np.uint8)
-    rows = draw_rows(9000, 4500, 3)
-    columns = np.empty((n_features, 4500), dtype=np.uint8)
-    copy_rows(matrix, rows, columns, 2)
-    assert_array_equal(columns.T, matrix[rows])
+@pytest.mark.parametrize("which", [0, 1, 3])
+def test_rounds_are_uniform(which):
+    """In each round one row of a stretch is as likely as another."""
+    n, size, n_seeds = 1000, 300, 2000
+    start, stop = which * size, min((which + 1) * size, n)
+    drawn = [draw_rounds(n, size, seed, start, stop, 1) for seed in range(n_seeds)]
+    counts = np.bincount(np.concatenate(drawn), minlength=n)
+    length = np.diff(np.arange(size + 1) * n // size)
+    expected = np.where(length > which, 1 / length, 0.0).repeat(length)
+    assert np.all(counts[expected == 0] == 0)
+    error = np.sqrt(n_seeds * expected * (1 - expected))
+    assert np.all(np.abs(counts - n_seeds * expected) <= 5 * error)

@@ -2,8 +2,10 @@
 
 Data flows one way:
 
-1. ``_thresholds`` finds scikit-learn's bin thresholds, ``_binning`` assigns every value
-   to its bin: one byte a value, column by column.
+1. ``_thresholds`` finds scikit-learn's bin thresholds. ``_working_set`` has the rows
+   that trees are fitted to, all or as many as ``_sampling`` has drawn by then:
+   ``_binning`` assigns their values to bins, one byte a value, column by column, and
+   ``_routing`` takes rows that join through the trees that there are.
 2. ``_layout`` decides how rows are read: features in groups whose histograms fit the
    cache, features of which few combinations occur as one (``_bundles``), features with
    one frequent bin as lists of their other bins only. ``_rows`` writes the rows in that
@@ -13,12 +15,11 @@ Data flows one way:
    sorts the rows into its sides.
 4. ``_losses`` computes gradients and hessians of the logistic losses (the others are
    scikit-learn's); ``_booster`` adds trees that see all rows, ``_sampled_booster``
-   trees that see samples, which ``_sampling`` draws; ``_routing`` takes all rows
-   through such a tree.
+   trees that see samples.
 5. ``_early_stopping`` judges when to stop, ``_predictor`` hands the trees over, and
    ``_hist_gradient_boosting`` (one level up) has the estimators.
 
 All threads are those of one OpenMP, also for what numpy and scikit-learn compute
-(``_tasks``). The trees of an iteration, one for each class, are grown side by side.
-Losses, predictors and everything after fitting are scikit-learn's.
+(``sklearn_bandit._tasks``). The trees of an iteration, one for each class, are grown
+side by side. Losses, predictors and everything after fitting are scikit-learn's.
 """

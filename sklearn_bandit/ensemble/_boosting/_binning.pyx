@@ -10,7 +10,7 @@ thresholds are scikit-learn's, in double precision, and so is the comparison.
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t
+from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t, uint32_t
 
 from sklearn_bandit._openmp cimport thread_num
 from sklearn_bandit._simd cimport simd_void
@@ -138,23 +138,26 @@ cdef class Binner:
                 self.n_halvings[feature] += 1
 
     def assign(
-        self, const Value[:, :] X, uint8_t[:, ::1] columns, uint8_t[::1] has_missing,
-        int n_threads,
+        self, const Value[:, :] X, const uint32_t[::1] rows, uint8_t[:, :] columns,
+        uint8_t[::1] has_missing, int n_threads,
     ):
-        """Write the bins of a matrix, column by column.
+        """Write the bins of rows of a matrix, column by column.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
             The values, of any type in `READABLE` and any strides.
-        columns : ndarray of uint8 of shape (n_features, n_samples)
-            The output.
+        rows : ndarray of uint32 of shape (n_rows,) or None
+            The rows; None for all.
+        columns : ndarray of uint8 of shape (n_features, n_rows)
+            The output; the bins of a feature are contiguous.
         has_missing : ndarray of uint8 of shape (n_features,)
             Output: 1 where a feature has missing values.
         n_threads : int
             Threads to use.
         """
-        cdef Py_ssize_t n = X.shape[0], n_tasks = (n + TASK_ROWS - 1) // TASK_ROWS, task
+        cdef Py_ssize_t n = columns.shape[1], task
+        cdef Py_ssize_t n_tasks = (n + TASK_ROWS - 1) // TASK_ROWS
         n_threads = max(1, min(n_threads, n_tasks))
         cdef uint8_t[:, ::1] missing = np.zeros(
             (n_threads, self.n_features), dtype=np.uint8
@@ -164,14 +167,14 @@ cdef class Binner:
             n_tasks, nogil=True, schedule="dynamic", num_threads=n_threads
         ):
             self._assign_rows(
-                X, task * TASK_ROWS, min((task + 1) * TASK_ROWS, n), columns,
+                X, rows, task * TASK_ROWS, min((task + 1) * TASK_ROWS, n), columns,
                 &missing[thread_num(), 0],
             )
         np.asarray(has_missing)[:] = np.asarray(missing).max(axis=0)
 
     cdef void _assign_rows(
-        self, const Value[:, :] X, Py_ssize_t start, Py_ssize_t end,
-        uint8_t[:, ::1] columns, uint8_t* missing,
+        self, const Value[:, :] X, const uint32_t[::1] rows, Py_ssize_t start,
+        Py_ssize_t end, uint8_t[:, :] columns, uint8_t* missing,
     ) noexcept nogil:
         """Bins of the rows of one task, in tiles of a few rows and features."""
         cdef double[BLOCK_ROWS] values
@@ -186,8 +189,12 @@ cdef class Binner:
                 n = min(BLOCK_ROWS, end - i)
                 for feature in range(group, min(group + GROUP, self.n_features)):
                     bins = &columns[feature, i]
-                    for k in range(n):
-                        values[k] = <double> X[i + k, feature]
+                    if rows is None:
+                        for k in range(n):
+                            values[k] = <double> X[i + k, feature]
+                    else:
+                        for k in range(n):
+                            values[k] = <double> X[rows[i + k], feature]
                     _find_cells(
                         values, n, self.origin[feature], self.scale[feature], cells
                     )

@@ -19,6 +19,11 @@ MIN_SAMPLES = 65_536
 # Rows that combinations are looked for in; they are counted in all rows later.
 N_SAMPLED = 4_096
 
+# So many rows, of which fewer pairs than this share a combination, are enough to tell
+# that there are more combinations than allowed: of 8,192 they would share some 16.
+N_FIRST = 512
+MIN_SHARED = 8
+
 # Pairs of features are compared, so that not too many may be.
 MAX_FEATURES = 64
 
@@ -57,7 +62,7 @@ class Bundle:
         self.cells = cells
 
 
-def find_bundles(columns, cell_of, n_cells, insertions, n_threads):
+def find_bundles(columns, cell_of, n_cells, insertions, n_grown, n_threads):
     """Find bundles.
 
     Parameters
@@ -70,6 +75,8 @@ def find_bundles(columns, cell_of, n_cells, insertions, n_threads):
         Number of cells of each feature.
     insertions : ndarray of shape (n_features,)
         Insertions a row that each feature costs on its own.
+    n_grown : int
+        Rows that a tree is grown on.
     n_threads : int
         Threads to use.
 
@@ -78,25 +85,25 @@ def find_bundles(columns, cell_of, n_cells, insertions, n_threads):
     list of Bundle
         Bundles of two or more features each.
     """
-    n_samples = columns.shape[1]
-    if n_samples < MIN_SAMPLES:
+    if n_grown < MIN_SAMPLES:
         return []
+    limit = n_grown // SAMPLES_PER_SUM
     bundles, room = [], MAX_COMBINATIONS
-    for features in _search(columns, cell_of, n_cells, n_samples):
+    for features in _search(columns, cell_of, n_cells, limit):
         if insertions[features].sum() < 1.0 + MIN_SPARED:
             continue
-        bundle = _count(features, columns, cell_of, n_cells, room, n_threads)
+        bundle = _count(features, columns, cell_of, n_cells, room, limit, n_threads)
         if insertions[bundle.features].sum() >= 1.0 + MIN_SPARED:
             bundles.append(bundle)
             room -= bundle.cells.shape[1]
     return bundles
 
 
-def _search(columns, cell_of, n_cells, n_samples):
+def _search(columns, cell_of, n_cells, limit):
     """Merge the two bundles that make the fewest more combinations, again and again."""
     varying = np.flatnonzero(n_cells > 1)
     candidates = varying[np.argsort(n_cells[varying], kind="stable")[:MAX_FEATURES]]
-    rows = slice(None, None, n_samples // N_SAMPLED)
+    rows = slice(None, None, max(1, columns.shape[1] // N_SAMPLED))
     # Features, combination of each sampled row, number of combinations and of sums.
     bundles = []
     for feature in candidates.tolist():
@@ -104,12 +111,13 @@ def _search(columns, cell_of, n_cells, n_samples):
         n = int(n_cells[feature])
         bundles.append(([feature], which, n, n))
     costs = {}
-    limit = n_samples // SAMPLES_PER_SUM
 
     def compare(a, b):
         features, which_a, n_a, sums_a = bundles[a]
         others, which_b, n_b, sums_b = bundles[b]
-        if n_a * n_b <= MAX_CODES:
+        first = np.sort(which_a[:N_FIRST] * n_b + which_b[:N_FIRST])
+        n_distinct = 1 + np.count_nonzero(first[1:] != first[:-1])
+        if n_a * n_b <= MAX_CODES and n_distinct <= N_FIRST - MIN_SHARED:
             expected = _expected_number(np.bincount(which_a * n_b + which_b))
             sums = expected * (len(features) + len(others))
             added = sums - sums_a - sums_b
@@ -141,7 +149,7 @@ def _expected_number(counts):
     return np.count_nonzero(counts) + once * (once - 1) // (2 * (twice + 1))
 
 
-def _count(features, columns, cell_of, n_cells, room, n_threads):
+def _count(features, columns, cell_of, n_cells, room, limit, n_threads):
     """Number the combinations that occur, of as many of the features as it pays for."""
     which = cell_of[features[0]][columns[features[0]]]
     cells = np.arange(n_cells[features[0]], dtype=np.int32)[None]
@@ -155,7 +163,7 @@ def _count(features, columns, cell_of, n_cells, room, n_threads):
             n_threads,
         )
         added = len(cell) * (k + 1) - cells.size - int(n_cells[feature])
-        if len(cell) > room or added > columns.shape[1] // SAMPLES_PER_SUM:
+        if len(cell) > room or added > limit:
             features = features[:k]
             break
         which, cells = joined, np.vstack([cells[:, before], cell])

@@ -91,18 +91,16 @@ default=None
         Weights of the classes; "balanced" gives every class the same total weight.""",
     "solver": """
         {"auto", "exact", "mab"}, default="auto"
-        How trees are grown: "exact" on all rows, "mab" on a fresh sample for each tree,
-        "auto" on samples from 250,000 rows on, with more than two classes from 500,000.
-        Samples want at most 256 leaves a tree. Where the sample would be more than half
-        of the rows, all are taken.""",
+        How trees are grown: "exact" on all rows, "mab" on samples of a random working
+        set, "auto" on samples from 250,000 rows on, with more than two classes from
+        500,000. Samples want at most 256 leaves a tree. Where the sample would be more
+        than half of the rows, all are taken.""",
     "leaf_values": """
         {"all", "sample", "lazy"}, default="sample"
         Where the values of leaves come from when trees are grown on samples: from all
-        rows, for which the gradients of all rows are computed; from the sample, which
-        is faster; "lazy" is "sample" without a pass over all rows: raw
-        predictions are computed for the rows that a sample draws. It pays while the
-        size of the sample times half the number of trees is below the number of
-        rows.""",
+        rows of the working set, for which their gradients are computed, or from the
+        sample, which is faster; "lazy" is "sample", but rows of the working set pass
+        through trees only when they are sampled.""",
     "batch_size": """
         int, default=65536
         Rows of the first sample. Too small ones make bad first trees, too large ones
@@ -120,8 +118,9 @@ ATTRIBUTES = {
     "n_trees_per_iteration_": "int\n    Number of trees of an iteration.",
     "do_early_stopping_": "bool\n    Whether early stopping was used.",
     "train_score_": (
-        "ndarray of shape (n_iterations + 1,)\n    Scores on the training samples, the "
-        "first before the first iteration; empty\n    without early stopping."
+        "ndarray of shape (n_iterations + 1,)\n    Scores on the training samples "
+        "(with trees on samples, on the first working\n    set), the first before the "
+        "first iteration; empty without early stopping."
     ),
     "validation_score_": (
         "ndarray of shape (n_iterations + 1,)\n    Scores on the validation samples; "

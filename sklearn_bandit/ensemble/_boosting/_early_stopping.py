@@ -8,8 +8,6 @@ from sklearn.metrics import check_scoring
 
 from sklearn_bandit._compat import SCORERS
 
-from ._booster import add_predictions, bin_values
-
 
 class EarlyStopping:
     """Scores after each iteration, and whether they say to stop.
@@ -20,7 +18,7 @@ class EarlyStopping:
         The estimator that is being fitted; its scores are appended to.
     booster : Booster
         Has the training data and their raw predictions.
-    held_out : tuple of (X, y, sample_weight) or None
+    held_out : WorkingSet or None
         Validation data.
     is_warm : bool
         Whether there are trees already.
@@ -32,7 +30,7 @@ class EarlyStopping:
         self.model = model
         self.booster = booster
         self.n_threads = n_threads
-        self.columns = self.y = self.sample_weight = self.raw = None
+        self.held_out = held_out
         if not model.do_early_stopping_:
             return
         self.by_loss = isinstance(model.scoring, str) and model.scoring == "loss"
@@ -40,17 +38,10 @@ class EarlyStopping:
         self.by_raw = self.by_loss or (
             isinstance(model.scoring, str) and model.scoring in SCORERS
         )
-        if held_out is not None:
-            X, self.y, self.sample_weight = held_out
-            self.columns, _ = bin_values(X, model._bin_mapper, n_threads)
-            self.raw = (
-                model._raw_predict(self.columns.T, n_threads=n_threads)
-                if is_warm
-                else model._baseline(len(self.y))
-            )
         if not self.by_loss:
+            y, _, weights = booster.scored()
             self.small = model._get_small_trainset(
-                booster.columns.T, booster.y, booster.sample_weight, model._random_seed
+                booster.data.columns[:, : len(y)].T, y, weights, model._random_seed
             )
             model._scorer = check_scoring(model, model.scoring)
         else:
@@ -62,35 +53,35 @@ class EarlyStopping:
         """Score after the trees of one more iteration; return whether to stop."""
         if not self.model.do_early_stopping_:
             return False
-        if self.columns is not None and self.by_raw:
-            add_predictions(
-                self.columns, trees, self.raw, self.booster.missing_bin, self.n_threads
-            )
+        if self.held_out is not None and self.by_raw:
+            self.held_out.add(trees)
         return self._score()
 
     def _score(self):
         model, booster = self.model, self.booster
+        y, raw, weights = booster.scored()
+        bins_val = y_val = raw_val = weights_val = None
+        if self.held_out is not None:
+            bins_val = self.held_out.columns.T
+            y_val, raw_val, weights_val = self.held_out.part(slice(None))
         if self.by_loss:
-            raw, y, sample_weight = booster.training_scores()
             return model._check_early_stopping_loss(
                 raw_predictions=raw,
                 y_train=y,
-                sample_weight_train=sample_weight,
-                raw_predictions_val=self.raw,
-                y_val=self.y,
-                sample_weight_val=self.sample_weight,
+                sample_weight_train=weights,
+                raw_predictions_val=raw_val,
+                y_val=y_val,
+                sample_weight_val=weights_val,
                 n_threads=self.n_threads,
             )
-        bins, y, sample_weight, rows = self.small
+        bins, y, weights, rows = self.small
         return model._check_early_stopping_scorer(
             bins,
             y,
-            sample_weight,
-            None if self.columns is None else self.columns.T,
-            self.y,
-            self.sample_weight,
-            raw_predictions_small_train=(
-                booster.raw[rows] if self.by_raw and booster.raw_is_current else None
-            ),
-            raw_predictions_val=self.raw if self.by_raw else None,
+            weights,
+            bins_val,
+            y_val,
+            weights_val,
+            raw_predictions_small_train=raw[rows] if self.by_raw else None,
+            raw_predictions_val=raw_val if self.by_raw else None,
         )

@@ -108,7 +108,7 @@ cdef class TreeGrower:
     cdef Py_ssize_t max_depth
     cdef double max_features
     cdef Rules rules
-    cdef int n_threads
+    cdef readonly int n_threads
     cdef int missing_bin
     cdef const int32_t[::1] n_bins
     cdef const uint8_t[::1] has_missing
@@ -612,16 +612,20 @@ cdef class TreeGrower:
             What the splits that were made gain.
         """
         cdef Py_ssize_t node
-        cdef double regret = 0.0, gain = 0.0
+        cdef double gain = 0.0
+        cdef double[::1] regrets = np.zeros(self.n_nodes)
 
+        for node in prange(
+            self.n_nodes, nogil=True, schedule="dynamic", num_threads=self.n_threads
+        ):
+            if self.nodes[node].left >= 0 and self.nodes[node].rival.gain > 0.0:
+                regrets[node] = self._node_regret(
+                    node, gradients, n_total / self.n_grown
+                )
         for node in range(self.n_nodes):
             if self.nodes[node].left >= 0:
                 gain += self.nodes[node].split.gain / 2.0
-                if self.nodes[node].rival.gain > 0.0:
-                    regret += self._node_regret(
-                        node, gradients, n_total / self.n_grown
-                    )
-        return regret, gain
+        return np.sum(regrets), gain
 
     cdef double _node_regret(
         self, Py_ssize_t node, const float[:, ::1] gradients, double rows_per_sampled

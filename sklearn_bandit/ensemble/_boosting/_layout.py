@@ -92,10 +92,8 @@ class Layout:
         Whether the feature is categorical.
     missing_bin : int
         Bin of missing values in `columns`.
-    may_bundle : bool
-        Whether to look for bundles. The layout then fits `columns` alone, not samples
-        of its rows: to tell combinations costs more than it spares if each row is
-        inserted just a few times.
+    n_grown : int
+        Rows that a tree is grown on.
     n_threads : int
         Threads to use.
 
@@ -125,7 +123,7 @@ class Layout:
         is_categorical,
         missing_bin,
         *,
-        may_bundle,
+        n_grown,
         n_threads,
     ):
         n_features, n_samples = columns.shape
@@ -147,18 +145,17 @@ class Layout:
             self.frequent_cell[feature] = self.cell_of[feature, frequent]
             share[feature] = counts[frequent] / len(bins)
         sparse = _worth_leaving_out(share)
-        bundles = []
-        if may_bundle:
-            bundles = find_bundles(
-                columns,
-                self.cell_of,
-                self.n_cells,
-                np.where(sparse, 1.0 - share, 1.0),
-                n_threads,
-            )
-            bundled = [feature for bundle in bundles for feature in bundle.features]
-            share[bundled] = 0.0
-            sparse = _worth_leaving_out(share)
+        bundles = find_bundles(
+            columns,
+            self.cell_of,
+            self.n_cells,
+            np.where(sparse, 1.0 - share, 1.0),
+            n_grown,
+            n_threads,
+        )
+        bundled = [feature for bundle in bundles for feature in bundle.features]
+        share[bundled] = 0.0
+        sparse = _worth_leaving_out(share)
         self.is_sparse = sparse.astype(np.uint8)
 
         singles = set(range(n_features)).difference(*(b.features for b in bundles))

@@ -141,8 +141,8 @@ cdef const double* _from(const double* weights, Py_ssize_t start) noexcept nogil
 
 
 def binomial(
-    const double[::1] y, const double[::1, :] raw, const double[::1] sample_weight,
-    float[:, :, ::1] out, int n_threads
+    const double[::1] y, const double[:, :] raw, const double[::1] sample_weight,
+    float[:, :, :] out, int n_threads
 ):
     """Gradients and hessians of the binomial loss.
 
@@ -150,8 +150,8 @@ def binomial(
     ----------
     y : ndarray of shape (n_samples,)
         0 or 1.
-    raw : ndarray of shape (n_samples, 1), F-contiguous
-        Raw predictions.
+    raw : ndarray of shape (n_samples, 1)
+        Raw predictions, contiguous.
     sample_weight : ndarray of shape (n_samples,) or None
         Weights.
     out : ndarray of float32 of shape (1, n_samples, 2)
@@ -173,8 +173,8 @@ def binomial(
 
 
 cdef void _binomial_task(
-    const double[::1] y, const double[::1, :] raw, const double* weights,
-    Py_ssize_t start, Py_ssize_t stop, float[:, :, ::1] out
+    const double[::1] y, const double[:, :] raw, const double* weights,
+    Py_ssize_t start, Py_ssize_t stop, float[:, :, :] out
 ) noexcept nogil:
     while start < stop:
         _binomial_block(
@@ -185,8 +185,8 @@ cdef void _binomial_task(
 
 
 def multinomial(
-    const double[::1] y, const double[::1, :] raw, const double[::1] sample_weight,
-    float[:, :, ::1] out, int n_threads
+    const double[::1] y, const double[:, :] raw, const double[::1] sample_weight,
+    float[:, :, :] out, int n_threads
 ):
     """Gradients and hessians of the multinomial loss.
 
@@ -194,8 +194,8 @@ def multinomial(
     ----------
     y : ndarray of shape (n_samples,)
         0, 1, 2, ...
-    raw : ndarray of shape (n_samples, n_classes), F-contiguous
-        Raw predictions.
+    raw : ndarray of shape (n_samples, n_classes)
+        Raw predictions, contiguous for each class.
     sample_weight : ndarray of shape (n_samples,) or None
         Weights.
     out : ndarray of float32 of shape (n_classes, n_samples, 2)
@@ -218,8 +218,8 @@ def multinomial(
 
 
 cdef void _multinomial_block(
-    const double[::1] y, const double[::1, :] raw, const double* weights,
-    Py_ssize_t start, Py_ssize_t n, float[:, :, ::1] out
+    const double[::1] y, const double[:, :] raw, const double* weights,
+    Py_ssize_t start, Py_ssize_t n, float[:, :, :] out
 ) noexcept nogil:
     """Pairs of a block of rows; the exponentials wait where its pairs will be."""
     cdef double[BLOCK_ROWS] top, total, e

@@ -1,10 +1,11 @@
-"""Take all rows through a tree at once.
+"""Take many rows through trees at once.
 
 In blocks that stay in the first-level cache every row has the number of its leaf, one
 byte. The splits are applied in the order of the tree, each to the whole block: rows
 that are in the leaf that was split and go right get the number of the new leaf. That is
 one pass over a column of bytes for each split, without branches, 16 to 64 rows at a
-time, and much faster than to follow every row from node to node.
+time, and much faster than to follow every row from node to node. Several trees are
+applied to a block while its columns are in the second-level cache.
 """
 
 import numpy as np
@@ -64,12 +65,12 @@ cdef void _route_categorical(
 
 
 cdef class Router:
-    """The splits of a tree in order, ready to be applied to rows.
+    """The splits of trees in order, ready to be applied to rows.
 
     Parameters
     ----------
-    table : dict of str to ndarray
-        The tree, as ``TreeGrower.table`` returns it.
+    predictors : list of TreePredictor
+        The trees, with at most `MAX_LEAVES` leaves each.
     missing_bin : int
         The bin of missing values.
     n_threads : int
@@ -77,83 +78,117 @@ cdef class Router:
 
     Attributes
     ----------
-    leaf_nodes : ndarray of intp of shape (n_leaves,)
-        Place in the table of each leaf, by its number.
+    leaf_nodes : list of ndarray of intp of shape (n_leaves,)
+        Place among the nodes of each leaf, by its number, for each tree.
     """
 
-    cdef readonly object leaf_nodes
-    cdef Py_ssize_t n_splits
+    cdef readonly list leaf_nodes
+    cdef Py_ssize_t n_trees
     cdef int n_threads
     cdef uint8_t missing_bin
+    cdef int64_t[::1] first                 # split of each tree, and their number
     cdef int64_t[::1] feature, leaf, bin, missing_left, is_categorical
     cdef uint32_t[:, ::1] bits
+    cdef double[:, ::1] values              # of the leaves of each tree
 
-    def __cinit__(self, table, int missing_bin, int n_threads):
+    def __cinit__(self, predictors, int missing_bin, int n_threads):
         self.missing_bin = missing_bin
         self.n_threads = n_threads
-        inner = np.flatnonzero(table["is_leaf"] == 0)
-        self.n_splits = len(inner)
-        if self.n_splits >= MAX_LEAVES:
-            raise ValueError(f"At most {MAX_LEAVES} leaves can be routed.")
-        # Left children keep the number of their parent, right ones get the next.
-        number = np.zeros(len(table["is_leaf"]), dtype=np.int64)
-        for k, node in enumerate(inner):
-            number[table["left"][node]] = number[node]
-            number[table["right"][node]] = k + 1
-        leaves = np.flatnonzero(table["is_leaf"] == 1)
-        self.leaf_nodes = leaves[np.argsort(number[leaves])]
-        self.leaf = number[inner]
-        self.feature = table["feature_idx"][inner]
-        self.bin = table["bin_threshold"][inner]
-        self.missing_left = table["missing_go_to_left"][inner]
-        self.is_categorical = table["is_categorical"][inner]
-        self.bits = np.ascontiguousarray(table["bits"][inner])
+        self.n_trees = len(predictors)
+        self.values = np.zeros((self.n_trees, MAX_LEAVES))
+        self.leaf_nodes = []
+        parts, numbers, bits = [], [], []
+        for t, predictor in enumerate(predictors):
+            nodes = predictor.nodes
+            inner = np.flatnonzero(nodes["is_leaf"] == 0)
+            if len(inner) >= MAX_LEAVES:
+                raise ValueError(f"At most {MAX_LEAVES} leaves can be routed.")
+            # Left children keep the number of their parent, right ones get the next.
+            number = np.zeros(len(nodes), dtype=np.int64)
+            children = zip(
+                inner.tolist(), nodes["left"][inner].tolist(),
+                nodes["right"][inner].tolist(), strict=True,
+            )
+            for k, (node, left, right) in enumerate(children):
+                number[left] = number[node]
+                number[right] = k + 1
+            leaves = np.flatnonzero(nodes["is_leaf"])
+            leaves = leaves[np.argsort(number[leaves])]
+            self.leaf_nodes.append(leaves)
+            np.asarray(self.values)[t, : len(leaves)] = nodes["value"][leaves]
+            splits = nodes[inner]
+            parts.append(splits)
+            numbers.append(number[inner])
+            bits.append(_bits(predictor, splits))
+        self.first = np.cumsum([0] + [len(part) for part in parts])
+        splits = np.concatenate(parts)
+        self.leaf = np.concatenate(numbers)
+        self.feature = splits["feature_idx"].astype(np.int64)
+        self.bin = splits["bin_threshold"].astype(np.int64)
+        self.missing_left = splits["missing_go_to_left"].astype(np.int64)
+        self.is_categorical = splits["is_categorical"].astype(np.int64)
+        self.bits = np.concatenate(bits)
 
     cdef void _route_block(
-        self, const uint8_t[:, :] columns, Py_ssize_t start, Py_ssize_t n,
-        uint8_t* leaves
+        self, Py_ssize_t tree, const uint8_t[:, :] columns, Py_ssize_t start,
+        Py_ssize_t n, uint8_t* leaves
     ) noexcept nogil:
         """Number of the leaf of each row of a block."""
-        cdef Py_ssize_t k
+        cdef Py_ssize_t first = self.first[tree], k
         cdef const uint8_t* bins
+        cdef uint8_t new
 
         memset(leaves, 0, n)
-        for k in range(self.n_splits):
+        for k in range(first, self.first[tree + 1]):
             bins = &columns[self.feature[k], start]
+            new = k - first + 1
             if self.is_categorical[k]:
                 _route_categorical(
-                    bins, n, self.leaf[k], &self.bits[k, 0], k + 1, leaves
+                    bins, n, self.leaf[k], &self.bits[k, 0], new, leaves
                 )
             elif self.missing_left[k]:
                 _route_missing(
-                    bins, n, self.leaf[k], self.bin[k], k + 1, self.missing_bin, leaves
+                    bins, n, self.leaf[k], self.bin[k], new, self.missing_bin, leaves
                 )
             else:
-                _route_numerical(bins, n, self.leaf[k], self.bin[k], k + 1, leaves)
+                _route_numerical(bins, n, self.leaf[k], self.bin[k], new, leaves)
 
-    def add_to(
-        self, const uint8_t[:, :] columns, const double[::1] values, double[::1] raw
-    ):
-        """Add the value of its leaf to each row.
+    def add_to(self, const uint8_t[:, :] columns, double[:, :] raw):
+        """Add the value of its leaf to each row, for all trees.
 
         Parameters
         ----------
-        columns : ndarray of uint8 of shape (n_features, n_samples)
+        columns : ndarray of uint8 of shape (n_features, n_rows)
             Bins of the rows.
-        values : ndarray of shape (n_leaves,)
-            Values of the leaves, by number.
-        raw : ndarray of shape (n_samples,)
-            What to add to.
+        raw : ndarray of shape (n_rows, n_outputs)
+            What to add to, contiguous for each output. The trees are for the first,
+            second, ... output, and so on from the first again.
         """
         cdef Py_ssize_t n = columns.shape[1], task
         cdef Py_ssize_t n_tasks = (n + BLOCK_ROWS - 1) // BLOCK_ROWS
 
         for task in prange(
-            n_tasks, nogil=True, num_threads=min(self.n_threads, n_tasks)
+            n_tasks, nogil=True, num_threads=max(1, min(self.n_threads, n_tasks))
         ):
             self._add_block(
-                columns, task * BLOCK_ROWS, min((task + 1) * BLOCK_ROWS, n), values, raw
+                columns, task * BLOCK_ROWS, min((task + 1) * BLOCK_ROWS, n), raw
             )
+
+    cdef void _add_block(
+        self, const uint8_t[:, :] columns, Py_ssize_t start, Py_ssize_t end,
+        double[:, :] raw
+    ) noexcept nogil:
+        cdef uint8_t[BLOCK_ROWS] leaves
+        cdef Py_ssize_t tree, i, n = end - start
+        cdef const double* values
+        cdef double* out
+
+        for tree in range(self.n_trees):
+            self._route_block(tree, columns, start, n, leaves)
+            values = &self.values[tree, 0]
+            out = &raw[start, tree % raw.shape[1]]
+            for i in range(n):
+                out[i] += values[leaves[i]]
 
     def sum_leaves(
         self,
@@ -161,28 +196,28 @@ cdef class Router:
         const float[:, ::1] gradients,
         uint8_t[::1] leaves,
     ):
-        """Find the leaf of each row, and sums over the leaves.
+        """Find the leaf of each row, and sums over the leaves, of the first tree.
 
         Parameters
         ----------
-        columns : ndarray of uint8 of shape (n_features, n_samples)
+        columns : ndarray of uint8 of shape (n_features, n_rows)
             Bins of the rows.
-        gradients : ndarray of float32 of shape (n_samples, 2) or (n_samples, 1)
+        gradients : ndarray of float32 of shape (n_rows, 2) or (n_rows, 1)
             What to sum: gradients, and hessians unless they are constant.
-        leaves : ndarray of uint8 of shape (n_samples,)
+        leaves : ndarray of uint8 of shape (n_rows,)
             Output: number of the leaf of each row.
 
         Returns
         -------
-        sums : ndarray of shape (n_leaves, 3)
-            Sums of gradients and hessians, and number of rows.
+        sums : ndarray of shape (n_leaves, 2)
+            Sums of gradients and hessians.
         """
         cdef Py_ssize_t n = columns.shape[1], size = BLOCK_ROWS * TASK_BLOCKS, task
         cdef Py_ssize_t n_tasks = (n + size - 1) // size
-        cdef double[:, :, ::1] sums = np.zeros((n_tasks, self.n_splits + 1, 3))
+        cdef double[:, :, ::1] sums = np.zeros((n_tasks, len(self.leaf_nodes[0]), 2))
 
         for task in prange(
-            n_tasks, nogil=True, num_threads=min(self.n_threads, n_tasks)
+            n_tasks, nogil=True, num_threads=max(1, min(self.n_threads, n_tasks))
         ):
             self._sum_task(
                 columns, gradients, task * size, min((task + 1) * size, n),
@@ -205,41 +240,44 @@ cdef class Router:
 
         while start < end:
             n = min(BLOCK_ROWS, end - start)
-            self._route_block(columns, start, n, &leaves[start])
+            self._route_block(0, columns, start, n, &leaves[start])
             for i in range(start, start + n):
                 cell = &sums[leaves[i], 0]
                 cell[0] += gradients[i, 0]
                 cell[1] += 1.0 if constant else gradients[i, 1]
-                cell[2] += 1.0
             start += n
 
-    def add_leaves(
-        self, const uint8_t[::1] leaves, const double[::1] values, double[::1] raw
-    ):
-        """Add the value of its leaf to each row, where leaves are known.
 
-        Parameters
-        ----------
-        leaves : ndarray of uint8 of shape (n_samples,)
-            Number of the leaf of each row.
-        values : ndarray of shape (n_leaves,)
-            Values of the leaves, by number.
-        raw : ndarray of shape (n_samples,)
-            What to add to.
-        """
-        cdef Py_ssize_t i
-        cdef int n_threads = self.n_threads if raw.shape[0] > BLOCK_ROWS else 1
+def add_leaves(
+    const uint8_t[::1] leaves, const double[::1] values, double[::1] raw, int n_threads
+):
+    """Add the value of its leaf to each row, where leaves are known.
 
-        for i in prange(raw.shape[0], nogil=True, num_threads=n_threads):
-            raw[i] += values[leaves[i]]
+    Parameters
+    ----------
+    leaves : ndarray of uint8 of shape (n_rows,)
+        Number of the leaf of each row.
+    values : ndarray of shape (n_leaves,)
+        Values of the leaves, by number.
+    raw : ndarray of shape (n_rows,)
+        What to add to.
+    n_threads : int
+        Threads to use.
+    """
+    cdef Py_ssize_t i
 
-    cdef void _add_block(
-        self, const uint8_t[:, :] columns, Py_ssize_t start, Py_ssize_t end,
-        const double[::1] values, double[::1] raw
-    ) noexcept nogil:
-        cdef uint8_t[BLOCK_ROWS] leaves
-        cdef Py_ssize_t i
+    if raw.shape[0] <= BLOCK_ROWS:
+        n_threads = 1
+    for i in prange(raw.shape[0], nogil=True, num_threads=n_threads):
+        raw[i] += values[leaves[i]]
 
-        self._route_block(columns, start, end - start, leaves)
-        for i in range(start, end):
-            raw[i] += values[leaves[i - start]]
+
+def _bits(predictor, splits):
+    """Bins of each split that go left, if it is categorical."""
+    bits = np.zeros((len(splits), 8), dtype=np.uint32)
+    categorical = splits["is_categorical"] == 1
+    if categorical.any():
+        bits[categorical] = predictor.binned_left_cat_bitsets[
+            splits["bitset_idx"][categorical]
+        ]
+    return bits

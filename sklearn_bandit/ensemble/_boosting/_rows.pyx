@@ -36,26 +36,14 @@ cdef class Rows:
         self.arrays = [None] * self.n_groups
         self.layout = layout
         self.n_threads = n_threads
-        self.write(columns)
-
-    def __dealloc__(self):
-        free(self.groups)
-
-    def write(self, const uint8_t[:, :] columns):
-        """Write other rows, as many as there are, in place of those written before.
-
-        Parameters
-        ----------
-        columns : ndarray of uint8 of shape (n_features, n_samples)
-            Their bins.
-        """
-        if columns.shape[1] != self.n_samples:
-            raise ValueError(f"Expected {self.n_samples} rows.")
         for g, group in enumerate(self.layout.groups):
             if group.is_sparse:
                 self._write_sparse_group(g, group, columns)
             else:
                 self._write_dense_group(g, group, columns)
+
+    def __dealloc__(self):
+        free(self.groups)
 
     def _slot_of(self, group):
         """First slot of each unit and, if it is a single feature, slot of each bin."""
@@ -73,9 +61,7 @@ cdef class Rows:
         cdef const uint16_t[:, ::1] slot_of
         cdef uint16_t[::1] slots
 
-        if self.arrays[g] is None:
-            self.arrays[g] = np.empty(max(n * width, 1), dtype=np.uint16)
-        slots = self.arrays[g]
+        slots = np.empty(max(n * width, 1), dtype=np.uint16)
         first, features, slot_of = self._slot_of(group)
         for task in prange(n_tasks, nogil=True, num_threads=n_threads):
             _write_dense(
@@ -94,6 +80,7 @@ cdef class Rows:
         self.groups[g].starts = NULL
         self.groups[g].width = width
         self.groups[g].n_slots = group.n_slots
+        self.arrays[g] = slots.base
 
     def _write_sparse_group(self, Py_ssize_t g, group, const uint8_t[:, :] columns):
         cdef Py_ssize_t n = self.n_samples, task

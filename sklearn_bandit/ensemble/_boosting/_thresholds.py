@@ -14,8 +14,7 @@ from sklearn_bandit._compat import (
     BinMapper,
     find_binning_thresholds,
 )
-
-from ._tasks import run_tasks
+from sklearn_bandit._tasks import run_tasks
 
 # Columns that one task sorts: enough of a row-major matrix to read memory well, and few
 # enough to share among threads.
