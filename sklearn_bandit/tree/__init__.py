@@ -16,8 +16,9 @@ The data go one way:
   ``_turning``: copies of wide rows by columns; ``_ranking``: fine thresholds in small
   nodes
 - ``_handover``: a genuine tree of scikit-learn from these nodes
-- ``_growth``: from an estimator's parameters to such a tree; ``_scouting`` and
-  ``_routing``: a shallow one on very many samples, of which only some are packed
+- ``_growth``: from an estimator's parameters to such a tree; ``_limbs``: a single one,
+  in several threads; ``_scouting`` and ``_routing``: a shallow one on very many
+  samples, of which only some are packed
 - ``_classes``: the estimators
 """
 

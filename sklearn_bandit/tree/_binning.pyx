@@ -37,6 +37,7 @@ from sklearn_bandit._openmp cimport thread_num
 from sklearn_bandit._simd cimport simd_void
 
 from ._matrix cimport UINT8, Matrix, MatrixView, gather_column, load_tile
+from ._turning cimport turn
 
 MISSING_BIN = 255
 MAX_BINS = 255
@@ -50,8 +51,6 @@ cdef enum:
     BLOCK_ROWS = 128
     # Features whose tables stay in the second-level cache (about 6 KB each) together.
     GROUP = 32
-    # Tiles are transposed in squares of eight times eight bytes.
-    SQUARE = 8
     # Rows of one task: tables are fetched once for so many rows.
     TASK_ROWS = 4096
     # Sampled rows are read for so many neighbouring columns at once: a cache line.
@@ -236,54 +235,6 @@ cdef void _find_bins(
             bins[i] = <uint8_t>bin_
 
 
-cdef inline void _swap(
-    uint64_t* a, uint64_t* b, const int shift, uint64_t mask
-) noexcept nogil:
-    """Exchange the upper parts of one word with the lower ones of another."""
-    cdef uint64_t change = ((a[0] >> shift) ^ b[0]) & mask
-
-    b[0] ^= change
-    a[0] ^= change << shift
-
-
-cdef void _transpose(
-    const uint8_t* first, Py_ssize_t stride, uint8_t* out, Py_ssize_t out_stride
-) noexcept nogil:
-    """Transpose a square of bytes: blocks of four, of two, then bytes change places."""
-    cdef uint64_t[SQUARE] lines
-    cdef int i
-
-    for i in range(SQUARE):
-        memcpy(&lines[i], first + i * stride, SQUARE)
-    for i in range(4):
-        _swap(&lines[i], &lines[i + 4], 32, 0x00000000FFFFFFFFULL)
-    for i in range(2):
-        _swap(&lines[i], &lines[i + 2], 16, 0x0000FFFF0000FFFFULL)
-        _swap(&lines[i + 4], &lines[i + 6], 16, 0x0000FFFF0000FFFFULL)
-    for i in range(4):
-        _swap(&lines[2 * i], &lines[2 * i + 1], 8, 0x00FF00FF00FF00FFULL)
-    for i in range(SQUARE):
-        memcpy(out + i * out_stride, &lines[i], SQUARE)
-
-
-cdef void _transpose_tile(
-    const uint8_t* first, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t m, uint8_t* out,
-    Py_ssize_t out_stride,
-) noexcept nogil:
-    """Transpose n lines of m bytes."""
-    cdef Py_ssize_t i, j, n_squares = n // SQUARE, m_squares = m // SQUARE
-
-    for i in range(n_squares):
-        for j in range(m_squares):
-            _transpose(
-                first + SQUARE * (i * stride + j), stride,
-                out + SQUARE * (j * out_stride + i), out_stride,
-            )
-    for i in range(n):
-        for j in range(SQUARE * m_squares if i < SQUARE * n_squares else 0, m):
-            out[j * out_stride + i] = first[i * stride + j]
-
-
 cdef void _load_bytes(
     const Matrix* X, Py_ssize_t column, Py_ssize_t m, Py_ssize_t start, Py_ssize_t n,
     uint8_t* tile,
@@ -295,7 +246,7 @@ cdef void _load_bytes(
     cdef Py_ssize_t i, j
 
     if X.column_stride == 1:
-        _transpose_tile(first, X.row_stride, n, m, tile, BLOCK_ROWS)
+        turn(first, X.row_stride, n, m, tile, BLOCK_ROWS)
         return
     for j in range(m):
         for i in range(n):
@@ -673,7 +624,7 @@ cdef class Binner:
                             feature, values + j * BLOCK_ROWS, n, bins
                         )
                     memcpy(&columns[feature, i], bins, n)
-                _transpose_tile(
+                turn(
                     tile, BLOCK_ROWS, m, n, &rows[i, features[group]], rows.strides[0]
                 )
                 i += n

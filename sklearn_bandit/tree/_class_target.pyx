@@ -21,7 +21,7 @@ from ._class_fill cimport fill_group
 from ._class_scan cimport Scan, cell_t, scan_cells, sum_t, xlogx
 from ._data cimport (
     MAX_GROUP, MISSING_BIN, N_LEVELS, N_SLOTS, SMALL, SPARSE, Block,
-    Cut, Limits, Split,
+    Cut, Limits, Split, bins_of,
 )
 from ._gini_pairs cimport MAX_COMPARED, FewRows, load_few, search_few
 from ._gini_scan cimport GINI_WEIGHT, scan_gini
@@ -211,6 +211,23 @@ cdef class ClassTarget(Target):
             weight = block.counts[ids[i]] if self.integral else block.weights[ids[i]]
             for j in range(n_outputs):
                 totals[block.labels[ids[i] * n_outputs + j]] += weight
+
+    cdef void add_rows(
+        self, const Block* block, Py_ssize_t start, Py_ssize_t n, const uint16_t* nodes,
+        double* totals,
+    ) noexcept nogil:
+        cdef Py_ssize_t i, j, n_outputs = self.n_outputs
+        cdef double weight
+        cdef double* sums
+
+        for i in range(n):
+            sums = totals + nodes[i] * self.n_channels
+            if self.integral:
+                weight = block.counts[start + i]
+            else:
+                weight = block.weights[start + i]
+            for j in range(n_outputs):
+                sums[block.labels[(start + i) * n_outputs + j]] += weight
 
     cdef double weight(self, const double* totals) noexcept nogil:
         cdef double weight = 0.0
@@ -597,13 +614,10 @@ cdef void divide_rows(
     int32_t last, sum_t* left,
 ) noexcept nogil:
     """Sum the class weights of the rows that go left at a cut."""
-    cdef const uint8_t* bins = block.rows + feature
-    cdef Py_ssize_t i, stride = block.stride
+    cdef Py_ssize_t i, stride = 0
+    cdef const uint8_t* bins = bins_of(block, feature, &stride)
     cdef bint goes_left
 
-    if block.columns != NULL:
-        bins = block.columns + feature * block.n_rows
-        stride = 1
     for i in range(n):
         goes_left = bins[<Py_ssize_t> ids[i] * stride] <= last
         if sum_t is double:

@@ -17,6 +17,7 @@ from ._growth import (
     count_features,
     grow_tree,
 )
+from ._limbs import can_cut, grow_limbed, smallest_cut
 from ._problem import Problem, as_counts
 from ._scouting import grow_scouted, pays_to_scout
 from ._validation import (
@@ -110,6 +111,14 @@ class _BanditTree(SparseInputMixin):
         counts = None if weights is None else as_counts(weights)
         if counts is not None:
             weights = None
+        if can_cut(self, *X.shape, n_channels) and X.shape[0] >= smallest_cut(
+            self, X.shape[1]
+        ):
+            tree, n_insertions = grow_limbed(
+                self, problem, seed, n_threads, counts, weights
+            )
+            self._set_tree(tree, n_insertions, problem, classes)
+            return self
         self._grow(problem, classes, seed, counts, weights, self.max_insertions)
         return self
 

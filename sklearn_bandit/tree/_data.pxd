@@ -33,6 +33,19 @@ cdef struct Block:
     const double* moments       # regression: weight, then weight times each output
 
 
+cdef inline const uint8_t* bins_of(
+    const Block* block, int32_t feature, Py_ssize_t* stride
+) noexcept nogil:
+    """Bins of a feature, where they are closest together."""
+    stride[0] = 1
+    if block.columns != NULL:
+        return block.columns + feature * block.n_rows
+    if block.turned != NULL:
+        return block.turned + feature * block.turned_stride
+    stride[0] = block.stride
+    return block.rows + feature
+
+
 cdef struct Split:
     # A feature and a threshold between two bins.
     int32_t feature             # -1: none found

@@ -128,8 +128,8 @@ default="squared_error"
     "tol": """
         float, default=0.1
         Near ties: features whose gain is smaller than the best by at most this share of
-        it, or by a tenth of this share of the node's impurity (not if thresholds are
-        random), count as equally good.
+        it, or by a fiftieth of this share of the node's impurity (a tenth where all
+        features are searched; not if thresholds are random), count as equally good.
         With 0 the bandit goes on until exact histograms decide between close
         rivals.""",
     "max_insertions": """

@@ -18,12 +18,12 @@ from sklearn_bandit._inline cimport copy_row
 from sklearn_bandit._random cimport random_unit
 from sklearn_bandit._simd cimport prefetch
 
-from ._data cimport MISSING_BIN, UNKNOWN_BIN, Block, Limits, Split
+from ._data cimport MISSING_BIN, UNKNOWN_BIN, Block, Limits, Split, bins_of
 from ._node_buffer cimport CACHE_LINE, NodeBuffer, NodeRecord, turned_stride
 from ._ranking cimport MAX_RANKED, Ranker
 from ._splitter cimport FOUND, SAMPLED, Outcome, Splitter
 from ._target cimport Target
-from ._turning cimport TURNED_ROWS, turn_rows
+from ._turning cimport TURNED_ROWS, turn
 
 from ._node_buffer import NODE_RECORD
 
@@ -104,6 +104,7 @@ cdef class Grower:
     cdef const uint8_t[:, ::1] columns
     cdef const double[:, ::1] low
     cdef const double[:, ::1] high
+    cdef const uint8_t[::1] is_listed
     cdef Ranker ranker                      # None: every value has its own bin
     cdef uint32_t[::1] ids
     cdef uint32_t[::1] scratch_ids
@@ -147,6 +148,7 @@ cdef class Grower:
         self.columns = packed.columns
         self.low = packed.bin_low
         self.high = packed.bin_high
+        self.is_listed = packed.is_listed
         self.ids = ids
         self.scratch_ids = np.empty(len(ids), dtype=np.uint32)
         self.max_depth = max_depth
@@ -320,6 +322,7 @@ cdef class Grower:
             )
         self.splitter.set = node.set
         n_left = self.split_node(node, totals, left, right)
+        node.set = self.splitter.set
         self.splitter.set = -1
         if n_left == 0:
             self.splitter.release_set(node.set)
@@ -448,22 +451,14 @@ cdef class Grower:
     ) noexcept nogil:
         """Move the rows that go left to the front, keeping their order."""
         cdef const uint8_t* bins
-        cdef Py_ssize_t i, stride, n_left = 0, n_right = 0
+        cdef Py_ssize_t i, stride = 0, n_left = 0, n_right = 0
         cdef uint32_t* right = &self.scratch_ids[0]
         cdef uint32_t id
         cdef int32_t bin, below = 0, above = MISSING_BIN, last = self.split.bin
         cdef bint goes_right, missing_left = self.split.missing_left
         cdef bint any_missing = self.split.has_missing and missing_left
 
-        if block.columns != NULL:
-            bins = block.columns + self.split.feature * block.n_rows
-            stride = 1
-        elif block.turned != NULL:
-            bins = block.turned + self.split.feature * block.turned_stride
-            stride = 1
-        else:
-            bins = block.rows + self.split.feature
-            stride = block.stride
+        bins = bins_of(block, self.split.feature, &stride)
         if self.split.next_bin == UNKNOWN_BIN:
             # A threshold drawn at random: find the bins next to it on the way.
             for i in range(n):
@@ -515,7 +510,7 @@ cdef class Grower:
         return (
             self.splitter.n_sets > 0
             and node.level == ALL_ROWS
-            and node.n > self.copy_rows
+            and self.copy_rows < node.n < self.splitter.min_rows
         )
 
     cdef void share_set(
@@ -574,17 +569,18 @@ cdef class Grower:
                 stride,
             )
             if self.turned != NULL and (i + 1) % TURNED_ROWS == 0:
-                turn_rows(
-                    self.copied + (i + 1 - TURNED_ROWS) * stride, stride,
-                    self.turned + (i + 1 - TURNED_ROWS), turned_stride(node.n),
+                start = i + 1 - TURNED_ROWS
+                turn(
+                    self.copied + start * stride, stride, TURNED_ROWS, stride,
+                    self.turned + start, turned_stride(node.n),
                 )
         if self.turned != NULL:
             self.blocks[COPIED].turned_stride = turned_stride(node.n)
-            i = node.n // TURNED_ROWS * TURNED_ROWS
-            if i < node.n:
-                turn_rows(
-                    self.copied + i * stride, stride, self.turned + i,
-                    turned_stride(node.n),
+            start = node.n // TURNED_ROWS * TURNED_ROWS
+            if start < node.n:
+                turn(
+                    self.copied + start * stride, stride, TURNED_ROWS, stride,
+                    self.turned + start, turned_stride(node.n),
                 )
         self.target.gather(0, block, ids, node.n, 0, &self.blocks[COPIED])
         for i in range(node.n):
@@ -743,7 +739,7 @@ cdef class Grower:
         """Make an inner node of a leaf: its feature, threshold and missing values."""
         cdef NodeRecord* record = &self.nodes[id]
         cdef Py_ssize_t first = self.split.feature * block.n_values
-        cdef double low, high
+        cdef double low, high, edge
 
         record.feature = self.split.feature
         low = block.high[first + self.split.bin]
@@ -756,6 +752,12 @@ cdef class Grower:
                 record.threshold = low + (high - low) * random_unit(
                     &self.splitter.random
                 )
+                if not self.is_listed[self.split.feature]:
+                    # Not inside a bin, where there may be values that nobody sampled.
+                    edge = block.low[first + self.split.bin + 1]
+                    record.threshold = max(record.threshold, low / 2.0 + edge / 2.0)
+                    edge = block.high[first + self.split.next_bin - 1]
+                    record.threshold = min(record.threshold, edge / 2.0 + high / 2.0)
             else:
                 record.threshold = low / 2.0 + high / 2.0
             if not record.threshold < high:

@@ -84,43 +84,62 @@ def grow_tree(estimator, problem, seed, counts=None, weights=None, budget=None):
     """
     buffer = problem.take_buffer()
     nodes, values, depth, n_insertions = grow_nodes(
-        estimator, problem, seed, buffer, counts, weights, budget
+        estimator,
+        problem,
+        problem.target_maker(counts, weights)(),
+        problem.ids(counts, weights),
+        problem.total_weight(counts, weights),
+        seed,
+        buffer,
+        budget=budget,
     )
+    tree = finish_tree(problem, nodes, values, depth)
+    problem.buffers.append(buffer)
+    return tree, n_insertions
+
+
+def finish_tree(problem, nodes, values, depth):
+    """Make scikit-learn's tree of nodes."""
     if problem.features is not None:
         inner = nodes["left_child"] >= 0
         nodes["feature"][inner] = problem.features[nodes["feature"][inner]]
-    tree = to_sklearn_tree(
+    return to_sklearn_tree(
         nodes, values, depth, problem.n_features_in, problem.n_classes
     )
-    problem.buffers.append(buffer)
-    return tree, n_insertions
 
 
 def grow_nodes(
     estimator,
     problem,
+    target,
+    ids,
+    total_weight,
     seed,
     buffer,
-    counts=None,
-    weights=None,
-    budget=None,
     *,
-    rows=None,
+    budget=None,
     start_depth=0,
+    min_rows=0,
     is_subset=False,
 ):
     """Grow nodes on packed samples.
 
     Parameters
     ----------
-    estimator, problem, seed, counts, weights, budget
+    estimator, problem, seed, budget
         As for `grow_tree`.
+    target : Target
+        What to predict.
+    ids : ndarray of uint32
+        The samples to learn from; changed in place.
+    total_weight : float
+        Of all samples of the problem.
     buffer : NodeBuffer
         Where the nodes go.
-    rows : slice or None
-        The samples to learn from; None for all.
     start_depth : int
         Depth of the root.
+    min_rows : int
+        Nodes of fewer rows are not split.
     is_subset : bool
         Whether the samples are themselves a sample: nodes in which they cannot tell the
         best split are then not split.
@@ -136,18 +155,11 @@ def grow_nodes(
     n_insertions : int
         Insertions made.
     """
-    target, ids = problem.target(counts, weights)
-    if rows is not None:
-        ids = ids[rows].copy()
     n_samples = problem.n_samples
     min_samples_leaf = _as_count(estimator.min_samples_leaf, n_samples)
     min_samples_split = max(
         2, _as_count(estimator.min_samples_split, n_samples), 2 * min_samples_leaf
     )
-    if weights is not None:
-        total = weights.sum()
-    else:
-        total = n_samples if counts is None else counts.sum()
     constraints = monotonic_constraints(estimator, problem)
     splitter = make_splitter(
         estimator,
@@ -157,6 +169,7 @@ def grow_nodes(
         budget,
         seed,
         min_samples_leaf > 1,
+        len(ids),
         is_subset,
     )
     max_depth = MAX_INT32 if estimator.max_depth is None else estimator.max_depth
@@ -166,9 +179,9 @@ def grow_nodes(
         splitter,
         ids,
         max_depth=max_depth - start_depth,
-        min_samples_split=min_samples_split,
+        min_samples_split=max(min_samples_split, min_rows),
         min_samples_leaf=min_samples_leaf,
-        min_weight_leaf=estimator.min_weight_fraction_leaf * total,
+        min_weight_leaf=estimator.min_weight_fraction_leaf * total_weight,
         min_impurity_decrease=estimator.min_impurity_decrease,
         max_leaf_nodes=-1 if max_leaf_nodes is None else max_leaf_nodes,
         monotonic=constraints is not None,
@@ -180,7 +193,15 @@ def grow_nodes(
 
 
 def make_splitter(
-    estimator, problem, target, constraints, budget, seed, count_rows, is_subset=False
+    estimator,
+    problem,
+    target,
+    constraints,
+    budget,
+    seed,
+    count_rows,
+    n_rows,
+    is_subset,
 ):
     """Make the splitter that an estimator's `solver` asks for."""
     packed = problem.packed
@@ -200,18 +221,22 @@ def make_splitter(
     )
     if estimator.solver == "mab-thesis":
         check_thesis_problem(estimator, problem)
+    n_sets = 0
+    if (
+        target.subtracts
+        and n_thresholds == 0
+        and max_features >= problem.n_features
+        and estimator.max_leaf_nodes is None
+    ):
+        size = N_SLOTS * problem.n_features * target.n_channels
+        n_sets = min(MAX_SETS, MAX_CELLS // size)
     if not (
         target.has_losses
         and samples_nodes(
             estimator, problem.n_samples, problem.n_features, target.n_channels
         )
     ):
-        uses_all = n_thresholds == 0 and max_features >= problem.n_features
-        size = N_SLOTS * problem.n_features * target.n_channels
-        n_sets = min(MAX_SETS, MAX_CELLS // size)
-        return Splitter(
-            *arguments, n_sets=n_sets if uses_all and target.subtracts else 0
-        )
+        return Splitter(*arguments, n_sets=n_sets)
     if estimator.solver == "mab-thesis":
         return ThesisSplitter(
             *arguments,
@@ -228,8 +253,9 @@ def make_splitter(
         batch_size=estimator.batch_size,
         tol=estimator.tol,
         min_rows=smallest_sampled(estimator, max_features, problem.n_features),
-        n_samples=problem.n_samples,
+        n_samples=n_rows,
         is_subset=is_subset,
+        n_sets=0 if is_subset else n_sets,
     )
 
 

@@ -1,5 +1,7 @@
 """What all trees of one fit share: samples in bins, encoded targets, criterion."""
 
+from functools import partial
+
 import numpy as np
 
 from ._bootstrap import list_drawn
@@ -86,8 +88,33 @@ class Problem:
         except IndexError:
             return NodeBuffer()
 
-    def target(self, counts=None, weights=None):
-        """Make the target of a tree.
+    def ids(self, counts=None, weights=None):
+        """List the samples whose weight is not zero.
+
+        Parameters
+        ----------
+        counts, weights
+            As for `target_maker`.
+
+        Returns
+        -------
+        ids : ndarray of shape (n,), uint32
+            The samples, in ascending order. The caller may change it.
+        """
+        if weights is not None:
+            return np.flatnonzero(weights).astype(np.uint32)
+        if counts is not None:
+            return list_drawn(counts)
+        return np.arange(self.n_samples, dtype=np.uint32)
+
+    def total_weight(self, counts=None, weights=None):
+        """Return the weight of all samples."""
+        if weights is not None:
+            return weights.sum()
+        return self.n_samples if counts is None else counts.sum()
+
+    def target_maker(self, counts=None, weights=None):
+        """Return what makes targets: each thread that grows a tree has its own.
 
         Parameters
         ----------
@@ -98,26 +125,18 @@ class Problem:
 
         Returns
         -------
-        target : Target
-            What the tree predicts.
-        ids : ndarray of shape (n,), uint32
-            The samples whose weight is not zero. The caller may change it.
+        make_target : callable
+            Makes a `Target`: what a tree predicts.
         """
-        if weights is not None:
-            ids = np.flatnonzero(weights).astype(np.uint32)
-        elif counts is not None:
-            ids = list_drawn(counts)
-        else:
-            ids = np.arange(self.n_samples, dtype=np.uint32)
         if self.is_classification:
             if weights is None and counts is None:
                 if self.ones is None:
                     self.ones = np.ones(self.n_samples, dtype=np.uint16)
                 counts = self.ones
             entropy = self.criterion != "gini"
-            return ClassTarget(
-                self.labels, self.n_classes, counts, weights, entropy
-            ), ids
+            return partial(
+                ClassTarget, self.labels, self.n_classes, counts, weights, entropy
+            )
         moments = np.empty((self.n_samples, 1 + self.centred.shape[1]))
         integral = weights is None
         if integral:
@@ -125,10 +144,10 @@ class Problem:
         moments[:, 0] = weights
         if self.criterion == "absolute_error":
             moments[:, 1:] = self.centred
-            return MedianTarget(moments, len(ids)), ids
+            return partial(MedianTarget, moments, np.count_nonzero(moments[:, 0]))
         np.multiply(self.centred, moments[:, :1], out=moments[:, 1:])
         poisson = self.criterion == "poisson"
-        return RealTarget(moments, self.shift, poisson, integral), ids
+        return partial(RealTarget, moments, self.shift, poisson, integral)
 
 
 def as_counts(weights):

@@ -6,7 +6,7 @@ are centred first, so that sums of squares lose no digits to a large mean.
 """
 
 from libc.math cimport INFINITY, fabs, log
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
@@ -15,6 +15,7 @@ from sklearn_bandit._simd cimport prefetch
 
 from ._data cimport (
     MARK, MISSING_BIN, N_LEVELS, N_SLOTS, SPARSE, Block, Cut, Limits, Split,
+    bins_of,
 )
 from ._sorted_rows cimport (
     MAX_SORTED, N_LANES, FewRows, LaneSplits, Sorted, sorted_for,
@@ -182,24 +183,29 @@ cdef class RealTarget(Target):
     cdef void summarise(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, double* totals
     ) noexcept nogil:
-        cdef Py_ssize_t i, k, n_cells = self.n_cells
-        cdef const double* moment
-        cdef double extra = 0.0
+        cdef Py_ssize_t i
 
         memset(totals, 0, self.n_channels * sizeof(double))
-        if n_cells == 2 and not self.poisson:
+        if self.n_cells == 2 and not self.poisson:
             sum_moments(block.moments, ids, n, totals)
             return
         for i in range(n):
-            moment = block.moments + <Py_ssize_t> ids[i] * n_cells
-            totals[0] += moment[0]
-            for k in range(1, n_cells):
-                totals[k] += moment[k]
-                if self.poisson:
-                    extra += ylogy(moment[k], moment[0])
-                else:
-                    extra += moment[k] * moment[k] / moment[0]
-        totals[n_cells] = extra
+            add_moments(
+                block.moments + <Py_ssize_t> ids[i] * self.n_cells, self.n_cells,
+                self.poisson, totals,
+            )
+
+    cdef void add_rows(
+        self, const Block* block, Py_ssize_t start, Py_ssize_t n, const uint16_t* nodes,
+        double* totals,
+    ) noexcept nogil:
+        cdef Py_ssize_t i
+
+        for i in range(n):
+            add_moments(
+                block.moments + (start + i) * self.n_cells, self.n_cells, self.poisson,
+                totals + nodes[i] * self.n_channels,
+            )
 
     cdef double weight(self, const double* totals) noexcept nogil:
         return totals[0]
@@ -459,6 +465,21 @@ cdef inline double ylogy(double total, double weight) noexcept nogil:
     return total * log(total / weight) if total > 0.0 else 0.0
 
 
+cdef inline void add_moments(
+    const double* moments, Py_ssize_t n_cells, bint poisson, double* totals
+) noexcept nogil:
+    """Add a row to the totals of a node."""
+    cdef Py_ssize_t k
+
+    totals[0] += moments[0]
+    for k in range(1, n_cells):
+        totals[k] += moments[k]
+        if poisson:
+            totals[n_cells] += ylogy(moments[k], moments[0])
+        else:
+            totals[n_cells] += moments[k] * moments[k] / moments[0]
+
+
 cdef inline void part_two(
     const FewRows* few, const int32_t* features, Py_ssize_t n_features, uint8_t* varies,
     Split* best,
@@ -615,15 +636,12 @@ cdef void divide_rows(
     int32_t last, Py_ssize_t n_cells, double* left,
 ) noexcept nogil:
     """Sum the moments of the rows that go left at a cut."""
-    cdef const uint8_t* bins = block.rows + feature
+    cdef Py_ssize_t i, k, stride = 0
+    cdef const uint8_t* bins = bins_of(block, feature, &stride)
     cdef const double* moment
-    cdef Py_ssize_t i, k, stride = block.stride
     cdef double weight = 0.0, total = 0.0
     cdef bint goes_left
 
-    if block.columns != NULL:
-        bins = block.columns + feature * block.n_rows
-        stride = 1
     for i in range(n):
         goes_left = bins[<Py_ssize_t> ids[i] * stride] <= last
         moment = block.moments + <Py_ssize_t> ids[i] * n_cells

@@ -1,7 +1,8 @@
 """Send all samples down a tree that was grown on some of them.
 
-The samples are read once, in place, a block of rows at a time. What each node then
-knows of its samples (number, impurity, prediction) is exact, whoever chose the splits.
+The samples are read once, in place, a block of rows at a time, and added to the totals
+of their leaves on the way. What each node then knows of its samples (number, impurity,
+prediction) is exact, whoever chose the splits.
 """
 
 import numpy as np
@@ -25,8 +26,10 @@ cdef enum:
     # Rows of a block: their values (up to a few hundred bytes a row) and places in the
     # tree stay in the second-level cache while they go down, level by level.
     BLOCK_ROWS = 256
-    # Rows of one task; places are counted once a task.
+    # Rows of one task, if that does not make too many tasks: each has totals of all
+    # nodes.
     TASK_ROWS = 1 << 16
+    MAX_TASKS = 256
 
 
 cdef struct Step:
@@ -38,13 +41,15 @@ cdef struct Step:
     uint16_t unused             # makes it 16 bytes
 
 
-def route(MatrixView X, nodes, Py_ssize_t depth, int n_threads):
-    """Find the leaf of every sample, and sort the samples by leaf.
+def route(MatrixView X, Target target, nodes, Py_ssize_t depth, int n_threads):
+    """Find the leaf of every sample, and sum up the samples of each leaf.
 
     Parameters
     ----------
     X : MatrixView
         The samples.
+    target : Target
+        Their targets.
     nodes : structured ndarray
         The tree, of less than `MAX_NODES` nodes.
     depth : int
@@ -54,89 +59,99 @@ def route(MatrixView X, nodes, Py_ssize_t depth, int n_threads):
 
     Returns
     -------
-    ids : ndarray of shape (n_samples,), uint32
-        The samples by leaf, those of a leaf in ascending order.
-    starts : ndarray of shape (n_nodes + 1,), int64
-        Where the samples of each node start; inner nodes have none.
+    leaves : ndarray of shape (n_samples,), uint16
+        The leaf of each sample.
+    totals : ndarray of shape (n_nodes, n_channels)
+        Totals of each leaf; 0 for inner nodes.
     has_infinite : bool
         Whether a value is infinite as float32.
     """
     cdef Py_ssize_t n = X.matrix.n_rows, n_nodes = len(nodes), task
-    cdef Py_ssize_t n_tasks = (n + TASK_ROWS - 1) // TASK_ROWS
+    cdef Py_ssize_t n_rows = max(<Py_ssize_t> TASK_ROWS, n // MAX_TASKS + 1)
+    cdef Py_ssize_t n_tasks = (n + n_rows - 1) // n_rows
     cdef Step[::1] steps = _steps(nodes)
-    cdef uint16_t[::1] places = np.empty(n, dtype=np.uint16)
-    cdef int64_t[:, ::1] counts = np.zeros((n_tasks, n_nodes), dtype=np.int64)
-    cdef uint32_t[::1] ids = np.empty(n, dtype=np.uint32)
+    cdef uint16_t[::1] leaves = np.empty(n, dtype=np.uint16)
+    cdef double[:, :, ::1] totals = np.zeros((n_tasks, n_nodes, target.n_channels))
     cdef uint8_t[::1] infinite = np.zeros(n_tasks, dtype=np.uint8)
     cdef float[:, ::1] tiles = np.empty(
         (n_threads, BLOCK_ROWS * X.matrix.n_columns), dtype=np.float32
     )
+    cdef Block block
 
+    memset(&block, 0, sizeof(block))
+    target.describe(&block)
     for task in prange(
         n_tasks, nogil=True, schedule="dynamic", num_threads=n_threads
     ):
         infinite[task] = _route_task(
-            &X.matrix, &steps[0], depth, task * TASK_ROWS,
-            min((task + 1) * TASK_ROWS, n), &tiles[thread_num(), 0], &places[0],
-            &counts[task, 0],
+            &X.matrix, target, &block, &steps[0], depth, task * n_rows,
+            min((task + 1) * n_rows, n), &tiles[thread_num(), 0], &leaves[0],
+            &totals[task, 0, 0],
         )
-    # Where each task puts its samples: after those of all tasks before it.
-    per_node = np.asarray(counts).sum(axis=0)
-    ends = np.cumsum(per_node)
-    before = ends - per_node - np.asarray(counts)
-    counts = before + np.cumsum(counts, axis=0)
-    for task in prange(
-        n_tasks, nogil=True, schedule="dynamic", num_threads=n_threads
-    ):
-        _list_task(
-            task * TASK_ROWS, min((task + 1) * TASK_ROWS, n), &places[0],
-            &counts[task, 0], &ids[0],
-        )
-    return np.asarray(ids), np.r_[0, ends], bool(np.any(infinite))
+    return np.asarray(leaves), np.asarray(totals).sum(axis=0), bool(np.any(infinite))
 
 
-def summarise_nodes(Target target, nodes, values, const uint32_t[::1] ids, starts):
+def list_samples(const uint16_t[::1] leaves, wanted, sizes):
+    """List the samples of some leaves.
+
+    Parameters
+    ----------
+    leaves : ndarray of shape (n_samples,), uint16
+        The leaf of each sample.
+    wanted : ndarray of intp
+        The leaves to list.
+    sizes : ndarray of int64
+        How many samples each of these has.
+
+    Returns
+    -------
+    ids : ndarray of uint32
+        Their samples, leaf by leaf, those of a leaf in ascending order.
+    """
+    cdef Py_ssize_t i, n_wanted = sum(sizes)
+    cdef uint32_t[::1] ids = np.empty(n_wanted + 1, dtype=np.uint32)
+    # Where the next sample of each leaf goes. Those of all others go behind the last.
+    cdef int64_t[::1] next = np.full(MAX_NODES, n_wanted)
+    cdef uint8_t[::1] is_wanted = np.zeros(MAX_NODES, dtype=np.uint8)
+
+    np.asarray(next)[wanted] = np.cumsum(sizes) - sizes
+    np.asarray(is_wanted)[wanted] = True
+    for i in range(leaves.shape[0]):
+        ids[next[leaves[i]]] = <uint32_t> i
+        next[leaves[i]] += is_wanted[leaves[i]]
+    return np.asarray(ids)[:n_wanted]
+
+
+def summarise_nodes(Target target, nodes, values, double[:, ::1] totals):
     """Set what the nodes know of their samples.
 
     Parameters
     ----------
     target : Target
-        That of all samples.
+        That of the samples.
     nodes : structured ndarray
         The tree, parents before their children; changed in place.
     values : ndarray of shape (n_nodes, n_values)
         Predictions of the nodes; changed in place.
-    ids, starts
-        As `route` returns them.
+    totals : ndarray of shape (n_nodes, n_channels)
+        Totals of the leaves; those of inner nodes are added.
     """
     cdef Py_ssize_t n_nodes = len(nodes), i, k
-    cdef const int64_t[::1] first = starts
-    cdef double[:, ::1] totals = np.zeros((n_nodes, target.n_channels))
     cdef double[:, ::1] out = values
-    cdef int64_t[::1] n_samples = np.diff(starts)
     cdef double[::1] impurities = np.empty(n_nodes)
     cdef double[::1] weights = np.empty(n_nodes)
     cdef const Py_ssize_t[:] lefts = nodes["left_child"]
     cdef const Py_ssize_t[:] rights = nodes["right_child"]
-    cdef Block block
 
-    target.reserve(0, False)
-    memset(&block, 0, sizeof(block))
-    with nogil:
-        target.describe(&block)
-        for i in range(n_nodes - 1, -1, -1):
-            if lefts[i] < 0:
-                target.summarise(
-                    &block, &ids[0] + first[i], n_samples[i], &totals[i, 0]
-                )
-            else:
-                n_samples[i] = n_samples[lefts[i]] + n_samples[rights[i]]
-                for k in range(target.n_channels):
-                    totals[i, k] = totals[lefts[i], k] + totals[rights[i], k]
-            impurities[i] = target.impurity(&totals[i, 0])
-            weights[i] = target.weight(&totals[i, 0])
-            target.value(&totals[i, 0], -INFINITY, INFINITY, &out[i, 0])
-    nodes["n_node_samples"] = n_samples
+    for i in range(n_nodes - 1, -1, -1):
+        if lefts[i] >= 0:
+            for k in range(target.n_channels):
+                totals[i, k] = totals[lefts[i], k] + totals[rights[i], k]
+        impurities[i] = target.impurity(&totals[i, 0])
+        weights[i] = target.weight(&totals[i, 0])
+        target.value(&totals[i, 0], -INFINITY, INFINITY, &out[i, 0])
+    # Samples are not weighted: each adds 1 to the weight.
+    nodes["n_node_samples"] = weights
     nodes["weighted_n_node_samples"] = weights
     nodes["impurity"] = impurities
 
@@ -174,10 +189,11 @@ def _steps(nodes):
 
 
 cdef bint _route_task(
-    const Matrix* X, const Step* steps, Py_ssize_t depth, Py_ssize_t start,
-    Py_ssize_t end, float* tile, uint16_t* places, int64_t* counts,
+    const Matrix* X, Target target, const Block* block, const Step* steps,
+    Py_ssize_t depth, Py_ssize_t start, Py_ssize_t end, float* tile, uint16_t* leaves,
+    double* totals,
 ) noexcept nogil:
-    """Send some rows down and count the leaves they reach; whether one is infinite."""
+    """Send some rows down, add up those of each leaf; whether one is infinite."""
     cdef Py_ssize_t n, i, n_columns = X.n_columns
     cdef Py_ssize_t stride = X.row_stride // <Py_ssize_t> sizeof(float)
     cdef bint in_place = X.type == FLOAT32 and X.column_stride == sizeof(float)
@@ -186,7 +202,7 @@ cdef bint _route_task(
 
     while start < end:
         n = min(<Py_ssize_t> BLOCK_ROWS, end - start)
-        memset(places + start, 0, n * sizeof(uint16_t))
+        memset(leaves + start, 0, n * sizeof(uint16_t))
         if in_place:
             row = <const float*> (X.data + start * X.row_stride)
             if stride == n_columns:
@@ -194,14 +210,13 @@ cdef bint _route_task(
             else:
                 for i in range(n):
                     _find_infinite(row + i * stride, n_columns, &infinite)
-            _descend(row, stride, 1, n, steps, depth, places + start)
+            _descend(row, stride, 1, n, steps, depth, leaves + start)
         else:
             load_tile(X, 0, n_columns, start, n, NULL, tile, BLOCK_ROWS)
             for i in range(n_columns):
                 _find_infinite(tile + i * BLOCK_ROWS, n, &infinite)
-            _descend(tile, 1, BLOCK_ROWS, n, steps, depth, places + start)
-        for i in range(n):
-            counts[places[start + i]] += 1
+            _descend(tile, 1, BLOCK_ROWS, n, steps, depth, leaves + start)
+        target.add_rows(block, start, n, leaves + start, totals)
         start += n
     return infinite != 0
 
@@ -234,15 +249,3 @@ cdef simd_void _find_infinite(
     for i in range(n):
         found |= fabsf(values[i]) > FLT_MAX
     infinite[0] |= found
-
-
-cdef void _list_task(
-    Py_ssize_t start, Py_ssize_t end, const uint16_t* places, int64_t* next,
-    uint32_t* ids,
-) noexcept nogil:
-    """Put the rows of a task where those of their leaf go."""
-    cdef Py_ssize_t i
-
-    for i in range(start, end):
-        ids[next[places[i]]] = <uint32_t> i
-        next[places[i]] += 1

@@ -12,13 +12,12 @@ from sklearn.utils import check_random_state
 
 from sklearn_bandit._compat import MAX_INT
 
-from ._growth import grow_nodes, samples_nodes
-from ._handover import to_sklearn_tree
+from ._growth import finish_tree
+from ._limbs import EPSILON, Limb, can_cut, grow_limbs, node_depths
 from ._matrix import MatrixView, is_readable
-from ._node_buffer import NodeBuffer
 from ._packing import pack
 from ._problem import Problem
-from ._routing import MAX_NODES, route, summarise_nodes
+from ._routing import MAX_NODES, list_samples, route, summarise_nodes
 
 # One sample in so many is a scout: fewer leave more nodes undecided.
 SCOUT_SHARE = 4
@@ -26,9 +25,6 @@ SCOUT_SHARE = 4
 # Scouts there must be for each leaf that the tree can have. On ten million samples of
 # 28 features MABSplit looked at 2,000 to 30,000 rows of a node.
 MIN_SCOUTS = 8192
-
-# Impurities below are rounding errors, as in scikit-learn's builders.
-EPSILON = np.finfo(np.float64).eps
 
 
 def pays_to_scout(estimator, X, n_channels, weights):
@@ -41,17 +37,11 @@ def pays_to_scout(estimator, X, n_channels, weights):
         and isinstance(X, np.ndarray)
         and is_readable(X)
         and weights is None
-        and estimator.solver in ("mab", "auto")
-        and samples_nodes(estimator, X.shape[0] // SCOUT_SHARE, X.shape[1], n_channels)
+        and can_cut(estimator, X.shape[0] // SCOUT_SHARE, X.shape[1], n_channels)
         and estimator.splitter == "best"
-        and estimator.criterion != "absolute_error"
-        and estimator.max_leaf_nodes is None
         and estimator.min_samples_split == 2
         and estimator.min_samples_leaf == 1
         and estimator.min_weight_fraction_leaf == 0.0
-        and estimator.min_impurity_decrease == 0.0
-        and estimator.monotonic_cst is None
-        and estimator.max_insertions is None
     )
 
 
@@ -79,55 +69,42 @@ def grow_scouted(estimator, X, problem, seed, n_threads):
         Insertions into histograms that were made.
     """
     random_state = check_random_state(seed)
-    buffer = NodeBuffer()
     scouts = pack_some(
         estimator, X, problem, draw_scouts(len(X), random_state), n_threads, seed
     )
-    nodes, values, depth, n_insertions = grow_nodes(
-        estimator, scouts, seed, buffer, is_subset=True
-    )
-    nodes, values = nodes.copy(), values.copy()
-    del scouts
+    tree = Limb(scouts.ids(), 0, seed)
+    grow_limbs(estimator, scouts, [tree], n_threads, is_subset=True)
 
-    ids, starts, has_infinite = route(MatrixView(X), nodes, depth, n_threads)
+    target = problem.target_maker()()
+    leaves, totals, has_infinite = route(
+        MatrixView(X), target, tree.nodes, tree.height, n_threads
+    )
     if has_infinite:
         raise ValueError(
             "Input X contains infinity or a value too large for dtype('float32')."
         )
-    summarise_nodes(problem.target()[0], nodes, values, ids, starts)
+    summarise_nodes(target, tree.nodes, tree.values, totals)
 
-    depths = node_depths(nodes)
-    is_open = (nodes["left_child"] < 0) & (nodes["impurity"] > EPSILON)
-    is_open &= depths < estimator.max_depth
-    limbs = {}
-    if is_open.any():
-        undecided = np.flatnonzero(is_open)
-        parts = [ids[starts[i] : starts[i + 1]] for i in undecided]
-        rest = pack_some(estimator, X, problem, np.concatenate(parts), n_threads, seed)
-        end = 0
+    depths = node_depths(tree.nodes)
+    is_open = (tree.nodes["left_child"] < 0) & (tree.nodes["impurity"] > EPSILON)
+    undecided = np.flatnonzero(is_open & (depths < estimator.max_depth))
+    if len(undecided):
+        sizes = tree.nodes["n_node_samples"][undecided]
+        ids = list_samples(leaves, undecided, sizes)
+        memory = scouts.packed if len(ids) <= scouts.n_samples else None
+        del scouts
+        rest = pack_some(estimator, X, problem, ids, n_threads, seed, memory)
+        parts = np.split(rest.ids(), np.cumsum(sizes)[:-1])
         for i, part in zip(undecided, parts, strict=True):
-            start, end = end, end + len(part)
-            limb, limb_values, limb_depth, n_more = grow_nodes(
-                estimator,
-                rest,
-                random_state.randint(MAX_INT),
-                buffer,
-                rows=slice(start, end),
-                start_depth=depths[i],
-            )
-            limbs[i] = limb.copy(), limb_values.copy()
-            depth = max(depth, depths[i] + limb_depth)
-            n_insertions += n_more
-    nodes, values = graft(nodes, values, limbs)
-    tree = to_sklearn_tree(
-        nodes, values, int(depth), problem.n_features_in, problem.n_classes
-    )
-    return tree, n_insertions
+            tree.limbs[i] = Limb(part, depths[i], random_state.randint(MAX_INT))
+        grow_limbs(estimator, rest, list(tree.limbs.values()), n_threads)
+        tree.join()
+    return finish_tree(problem, tree.nodes, tree.values, tree.height), tree.n_insertions
 
 
-def pack_some(estimator, X, problem, ids, n_threads, seed):
+def pack_some(estimator, X, problem, ids, n_threads, seed, memory=None):
     """Pack some samples, with their targets."""
-    packed = pack(X, estimator.max_bins, n_threads, seed, ids)
+    packed = pack(X, estimator.max_bins, n_threads, seed, ids, memory)
     n_classes = problem.n_classes if problem.is_classification else None
     return Problem(packed, problem.codes[ids], n_classes, problem.criterion)
 
@@ -137,47 +114,3 @@ def draw_scouts(n_samples, random_state):
     n_scouts = n_samples // SCOUT_SHARE
     steps = random_state.randint(SCOUT_SHARE, size=n_scouts, dtype=np.uint8)
     return np.arange(0, n_scouts * SCOUT_SHARE, SCOUT_SHARE, dtype=np.uint32) + steps
-
-
-def node_depths(nodes):
-    """Depth of each node; parents come before their children."""
-    depths = np.zeros(len(nodes), dtype=np.intp)
-    for i in np.flatnonzero(nodes["left_child"] >= 0):
-        depths[nodes["left_child"][i]] = depths[i] + 1
-        depths[nodes["right_child"][i]] = depths[i] + 1
-    return depths
-
-
-def graft(nodes, values, limbs):
-    """Put subtrees in the place of leaves, keeping the order of a depth-first walk.
-
-    Parameters
-    ----------
-    nodes, values
-        The tree.
-    limbs : dict of int to (nodes, values)
-        The subtrees, by the leaf that they replace.
-
-    Returns
-    -------
-    nodes, values
-        The whole tree.
-    """
-    sizes = np.ones(len(nodes), dtype=np.intp)
-    for i, (limb, _) in limbs.items():
-        sizes[i] = len(limb)
-    places = np.cumsum(sizes) - sizes
-    inner = nodes["left_child"] >= 0
-    for name in ("left_child", "right_child"):
-        nodes[name][inner] = places[nodes[name][inner]]
-    whole = np.empty(sizes.sum(), dtype=nodes.dtype)
-    whole_values = np.empty((len(whole), values.shape[1]))
-    whole[places] = nodes
-    whole_values[places] = values
-    for i, (limb, limb_values) in limbs.items():
-        inner = limb["left_child"] >= 0
-        for name in ("left_child", "right_child"):
-            limb[name][inner] += places[i]
-        whole[places[i] : places[i] + len(limb)] = limb
-        whole_values[places[i] : places[i] + len(limb)] = limb_values
-    return whole, whole_values

@@ -27,6 +27,7 @@ cdef class Splitter:
     cdef double[:, ::1] lefts               # scratch: totals left of a group's cuts
     cdef uint64_t random                    # state of the random numbers
     cdef Py_ssize_t n_sets                  # sets of histograms of all features
+    cdef Py_ssize_t first_set               # slot in which they begin
     cdef Py_ssize_t[::1] free_sets          # those that no node has: all cells are 0
     cdef Py_ssize_t n_free
     cdef Py_ssize_t set                     # that of the node to search; -1: none

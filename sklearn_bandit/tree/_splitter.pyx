@@ -22,7 +22,7 @@ from sklearn_bandit._simd cimport (
     line_16, line_64, note_difference_16, note_difference_64, simd_void,
 )
 
-from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE, UNKNOWN_BIN
+from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE, UNKNOWN_BIN, bins_of
 from ._target cimport is_allowed
 
 cdef enum:
@@ -83,11 +83,12 @@ cdef class Splitter:
         self.n_free = n_sets
         self.set = -1
         self.min_rows = PY_SSIZE_T_MAX
-        target.reserve(self.slots_needed(), count_rows)
+        self.first_set = self.slots_needed()
+        target.reserve(self.first_set + n_sets * self.n_features, count_rows)
 
     def slots_needed(self):
-        """Histograms that are held at the same time."""
-        return MAX_GROUP + self.n_sets * self.n_features
+        """Histograms that are held at the same time, beside sets."""
+        return MAX_GROUP
 
     cdef Outcome search(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
@@ -159,7 +160,7 @@ cdef class Splitter:
 
     cdef Py_ssize_t set_slot(self, Py_ssize_t set) noexcept nogil:
         """Where the histogram of the first feature of a set is."""
-        return MAX_GROUP + set * self.n_features
+        return self.first_set + set * self.n_features
 
     cdef Py_ssize_t take_set(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n
@@ -351,13 +352,10 @@ cdef class Splitter:
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature
     ) noexcept nogil:
         """Smallest and largest bin of one feature in a node."""
-        cdef const uint8_t* bins = block.rows + feature
-        cdef Py_ssize_t i, stride = block.stride
+        cdef Py_ssize_t i, stride = 0
+        cdef const uint8_t* bins = bins_of(block, feature, &stride)
         cdef uint8_t bin, smallest = MISSING_BIN, largest = 0
 
-        if block.columns != NULL:
-            bins = block.columns + feature * block.n_rows
-            stride = 1
         for i in range(n):
             bin = bins[<Py_ssize_t> ids[i] * stride]
             smallest = min(smallest, bin)

@@ -1,6 +1,6 @@
 """What a tree predicts, as its splitters see it: see ``_target.pyx``."""
 
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from sklearn_bandit._simd cimport top_bits_16
@@ -36,6 +36,10 @@ cdef class Target:
     # -- nodes ----
     cdef void summarise(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, double* totals
+    ) noexcept nogil
+    cdef void add_rows(
+        self, const Block* block, Py_ssize_t start, Py_ssize_t n, const uint16_t* nodes,
+        double* totals,
     ) noexcept nogil
     cdef double weight(self, const double* totals) noexcept nogil
     cdef bint is_small(self, const double* totals) noexcept nogil

@@ -95,6 +95,12 @@ cdef class Target:
     ) noexcept nogil:
         """Compute the totals of a node."""
 
+    cdef void add_rows(
+        self, const Block* block, Py_ssize_t start, Py_ssize_t n, const uint16_t* nodes,
+        double* totals,
+    ) noexcept nogil:
+        """Add consecutive rows to the totals of their nodes, in any thread."""
+
     cdef double weight(self, const double* totals) noexcept nogil:
         """Weight of a node."""
         return 0.0

@@ -125,6 +125,8 @@ def unique_inverse(labels):
             present = np.zeros(high - low + 1, dtype=bool)
             for start in range(0, len(codes), CHUNK_LABELS):
                 present[codes[start : start + CHUNK_LABELS]] = True
+                if present.all():
+                    break
             if present.all():
                 return np.arange(low, high + 1, dtype=labels.dtype), codes
             rank = np.cumsum(present) - 1

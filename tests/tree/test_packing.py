@@ -193,3 +193,16 @@ def test_some_rows_are_packed_as_if_they_were_all(n_rows, dtype, order):
     expected = pack(np.asarray(alone, order=order), random_state=0)
     assert_same(some, expected)
     assert some.raw is None
+
+
+@pytest.mark.parametrize("n_rows", [1, 300, 5000])
+def test_memory_is_used_again(n_rows):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8000, 37)).astype(np.float32)
+    ids = rng.permutation(len(X)).astype(np.uint32)
+    used = pack(X, random_state=0, ids=ids[:5000])
+    again = pack(X, random_state=0, ids=ids[-n_rows:], memory=used)
+    assert np.shares_memory(again.rows, used.rows)
+    assert np.shares_memory(again.columns, used.columns)
+    assert again.columns.flags.c_contiguous
+    assert_same(again, pack(X, random_state=0, ids=ids[-n_rows:]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import tree as sk_tree
 from sklearn_bandit.tree._matrix import MatrixView
-from sklearn_bandit.tree._routing import route
+from sklearn_bandit.tree._routing import list_samples, route
 
 from sklearn_bandit.tree import (
     DecisionTreeClassifier,
@@ -12,6 +12,7 @@ from sklearn_bandit.tree import (
     _classes,
     _scouting,
 )
+from sklearn_bandit.tree._problem import Problem
 
 
 @pytest.fixture
@@ -71,14 +72,22 @@ def test_routes_like_scikit_learn(missing, dtype, order):
     X = np.asarray(X, dtype=dtype, order=order)
     reference = sk_tree.DecisionTreeClassifier(max_depth=6).fit(X, score > 0)
     nodes = reference.tree_.__getstate__()["nodes"]
-    ids, starts, has_infinite = route(MatrixView(X), nodes, 6, n_threads=2)
+    problem = Problem(None, (score > 0).reshape(-1, 1), [2], "gini", n_features_in=6)
+    leaves, totals, has_infinite = route(
+        MatrixView(X), problem.target_maker()(), nodes, 6, n_threads=2
+    )
     assert not has_infinite
-    leaves = reference.apply(X)
-    assert starts[0] == 0
-    assert starts[-1] == len(X)
-    for node in range(len(nodes)):
-        found = ids[starts[node] : starts[node + 1]]
-        np.testing.assert_array_equal(found, np.flatnonzero(leaves == node))
+    np.testing.assert_array_equal(leaves, reference.apply(X))
+    expected = np.zeros((len(nodes), 2))
+    np.add.at(expected, (leaves, (score > 0).astype(int)), 1)
+    np.testing.assert_array_equal(totals, expected)
+
+
+def test_lists_samples():
+    leaves = np.array([3, 1, 3, 4, 1, 9, 3], dtype=np.uint16)
+    ids = list_samples(leaves, np.array([3, 9, 1]), np.array([3, 1, 2]))
+    np.testing.assert_array_equal(ids, [0, 2, 6, 5, 1, 4])
+    assert len(list_samples(leaves, np.empty(0, np.intp), np.empty(0, np.int64))) == 0
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,141 @@
+"""Single trees that are grown limb by limb."""
+
+import numpy as np
+import pytest
+
+from sklearn_bandit.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    _classes,
+    _limbs,
+)
+
+
+@pytest.fixture
+def limbs(monkeypatch):
+    """Cut trees of few samples; tell the sizes of limbs, round by round, per tree."""
+    trees = []
+
+    def grow(estimator, problem, *arguments):
+        rounds = []
+
+        def run_tasks(function, tasks, n_threads):
+            rounds.append([len(limb.ids) for limb in tasks])
+            run(function, tasks, n_threads)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_limbs, "run_tasks", run_tasks)
+            result = _limbs.grow_limbed(estimator, problem, *arguments)
+        trees.append(rounds)
+        return result
+
+    run = _limbs.run_tasks
+    monkeypatch.setattr(_limbs, "MIN_CUT", 6 * 20_000)
+    monkeypatch.setattr(_classes, "grow_limbed", grow)
+    return trees
+
+
+def make_samples(n_samples=60_000):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_samples, 6)).astype(np.float32)
+    X[:, 5] = X[:, 5] > 2.5
+    X[rng.random(n_samples) < 0.05, 1] = np.nan
+    score = 2 * X[:, 0] + np.nan_to_num(X[:, 1]) * (X[:, 2] > 0)
+    return X, score + rng.standard_normal(n_samples)
+
+
+def test_limbs_have_at_most_half_the_rows(limbs):
+    X, score = make_samples()
+    DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, score > 0)
+    root, first, second = limbs[0]
+    assert root == [len(X)]
+    assert max(first) <= len(X) // 2
+    assert sum(first) == len(X)
+    assert first == sorted(first, reverse=True)
+    assert max(second) <= max(first) // 2
+    assert sum(second) == sum(size for size in first if size >= 20_000)
+
+
+@pytest.mark.parametrize(
+    "Tree", [DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier]
+)
+@pytest.mark.parametrize("max_depth", [5, None])
+def test_nodes_describe_their_samples(limbs, Tree, max_depth):
+    X, score = make_samples()
+    y = score if Tree is DecisionTreeRegressor else np.digitize(score, [-1.0, 1.0])
+    weight = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
+    model = Tree(
+        max_depth=max_depth, min_samples_leaf=5, max_features=None, random_state=0
+    ).fit(X, y, weight)
+    assert len(limbs) == 1
+    assert len(limbs[0]) > 1
+    tree = model.tree_
+    assert tree.max_depth == (max_depth or tree.max_depth)
+    X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+    # Depth first, as in scikit-learn: a node's descendants follow it. (Its method for
+    # the path of a sample knew nothing of missing values before version 1.7.)
+    inner = np.flatnonzero(tree.children_left >= 0)
+    np.testing.assert_array_equal(tree.children_left[inner], inner + 1)
+    last = np.arange(tree.node_count)
+    for node in inner[::-1]:
+        last[node] = last[tree.children_right[node]]
+    leaves = model.apply(X)
+    for node in range(0, tree.node_count, 1 + tree.node_count // 100):
+        rows = np.flatnonzero((node <= leaves) & (leaves <= last[node]))
+        assert tree.n_node_samples[node] == len(rows)
+        assert tree.weighted_n_node_samples[node] == weight[rows].sum()
+        if Tree is DecisionTreeRegressor:
+            expected = np.average(y[rows], weights=weight[rows])
+        else:
+            expected = np.bincount(y[rows], weight[rows], 3) / weight[rows].sum()
+        np.testing.assert_allclose(tree.value[node].squeeze(), expected, rtol=1e-7)
+    assert tree.n_node_samples[tree.children_left < 0].min() >= 5
+
+
+@pytest.mark.parametrize("Tree", [DecisionTreeClassifier, ExtraTreeClassifier])
+@pytest.mark.parametrize("max_depth", [5, None])
+def test_same_tree_for_any_number_of_threads(limbs, monkeypatch, Tree, max_depth):
+    X, score = make_samples()
+    trees = []
+    for n_threads in (1, 2, 3):
+        monkeypatch.setattr(_classes, "effective_n_threads", lambda _, n=n_threads: n)
+        model = Tree(max_depth=max_depth, max_features=None, random_state=0)
+        trees.append(model.fit(X, score > 0))
+    assert len(limbs) == 3
+    first = trees[0].tree_.__getstate__()
+    for tree in trees[1:]:
+        state = tree.tree_.__getstate__()
+        np.testing.assert_array_equal(state["nodes"], first["nodes"])
+        np.testing.assert_array_equal(state["values"], first["values"])
+        assert tree.n_insertions_ == trees[0].n_insertions_
+
+
+def test_clear_splits_are_found_in_every_limb(limbs):
+    """Eight cells of equal size, each of its own class: the tree is known."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80_000, 4)).astype(np.float32)
+    y = (X[:, :3] > 0) @ [4, 2, 1]
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    assert len(limbs[0]) > 1
+    assert model.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"solver": "exact"},
+        {"delta": 0.0},
+        {"max_leaf_nodes": 8},
+        {"max_insertions": 10**9},
+        {"min_impurity_decrease": 1e-3},
+        {"monotonic_cst": [1, 0, 0, 0, 0, 0]},
+    ],
+)
+def test_stays_whole(limbs, parameters):
+    X, score = make_samples(20_000)
+    DecisionTreeClassifier(max_depth=3, **parameters).fit(X, score > 0)
+    DecisionTreeClassifier(max_depth=3).fit(X[1:], score[1:] > 0)
+    assert not limbs
+    DecisionTreeClassifier(max_depth=3).fit(X, score > 0)
+    assert len(limbs) == 1
