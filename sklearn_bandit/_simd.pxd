@@ -175,7 +175,6 @@ cdef extern from *:
     #define skb_multiply(x, y) _mm_madd_epi16(x, y)
     #define skb_add_four(x, y) _mm_add_epi32(x, y)
     #define skb_store_four(to, x) _mm_storeu_si128((__m128i*) (to), x)
-    #define skb_no_four() _mm_setzero_si128()
     static inline __m128i skb_sum_three(__m128i a, __m128i b, __m128i c)
     {
         __m128i zero = _mm_setzero_si128();
@@ -204,8 +203,6 @@ cdef extern from *:
     static inline skb_four skb_add_four(skb_four x, skb_four y)
     { for (int i = 0; i < 4; i++) x.x[i] += y.x[i]; return x; }
     static inline void skb_store_four(void* to, skb_four x) { memcpy(to, &x, 16); }
-    static inline skb_four skb_no_four(void)
-    { skb_four r = {{0, 0, 0, 0}}; return r; }
     static inline skb_four skb_sum_three(skb_four a, skb_four b, skb_four c)
     {
         skb_four r = {{0, 0, 0, 0}};
@@ -226,7 +223,6 @@ cdef extern from *:
     four_t multiply "skb_multiply"(             # products, added in pairs
         eight_t x, eight_t y
     ) noexcept nogil
-    four_t no_four "skb_no_four"() noexcept nogil
     four_t add_four "skb_add_four"(four_t x, four_t y) noexcept nogil
     void store_four "skb_store_four"(void* to, four_t x) noexcept nogil
     four_t sum_three "skb_sum_three"(           # the sums of a, of b and of c, and 0

@@ -30,11 +30,9 @@ from sklearn_bandit._simd cimport prefetch, simd_void
 from sklearn_bandit.bandit._arms cimport eliminate
 from sklearn_bandit.bandit._radii cimport effective_size, paired_radius, split_delta
 
-from ._data cimport (
-    MAX_GROUP, MISSING_BIN, SAMPLE_LEVEL, SMALL, Block, Limits, Split, bins_of,
-)
+from ._data cimport MAX_GROUP, MISSING_BIN, SAMPLE_LEVEL, SMALL, Block, Limits, Split
 from ._splitter cimport (
-    FOUND, NOTHING, PENNILESS, SAMPLED, UNDECIDED, Outcome, Splitter,
+    FOUND, NOTHING, PENNILESS, SAMPLED, UNDECIDED, Outcome, Splitter, is_constant,
 )
 from ._target cimport Target
 
@@ -285,16 +283,13 @@ count_rows
         They are listed in ascending order: neighbours share cache lines.
         """
         cdef Py_ssize_t place = n_constant[0], n_drawn = 0
-        cdef Py_ssize_t stride = 0
-        cdef const uint8_t* bins
         cdef int32_t feature
 
         memset(&self.is_drawn[0], 0, self.n_features)
         while n_drawn < self.max_features and place < self.n_features:
             self.draw(place, 1)
             feature = self.features[place]
-            bins = bins_of(block, feature, &stride)
-            if is_constant(bins, stride, ids, n):
+            if is_constant(block.columns + feature * block.n_rows, ids, n):
                 self.set_aside(place, n_constant)
             else:
                 self.is_drawn[feature] = True
@@ -579,16 +574,3 @@ cdef simd_void add_powers(
         fourth += square * square
     sum_2[0] = second
     sum_4[0] = fourth
-
-
-cdef bint is_constant(
-    const uint8_t* bins, Py_ssize_t stride, const uint32_t* ids, Py_ssize_t n
-) noexcept nogil:
-    """Whether a feature has one bin in all rows of a node."""
-    cdef uint8_t first = bins[ids[0] * stride]
-    cdef Py_ssize_t i
-
-    for i in range(1, n):
-        if bins[ids[i] * stride] != first:
-            return False
-    return True

@@ -5,8 +5,7 @@ on what was just computed. First, one step a bin, the numbers that a score needs
 the scores of all thresholds, several at once; last the best of them.
 
 With the class weights L on the left and T of the node these numbers are ``sum(L^2)``,
-``sum(T L)`` and ``sum(L)``. Adding the counts h of a bin adds ``sum(h (2 L + h))``,
-``sum(T h)`` and ``sum(h)`` to them: integers, exact in any order. The right side's
+``sum(T L)`` and ``sum(L)``: integers, exact in any order. The right side's
 ``sum((T - L)^2)`` follows.
 """
 
@@ -14,8 +13,8 @@ from libc.string cimport memset
 
 from sklearn_bandit._inline cimport inline_void
 from sklearn_bandit._simd cimport (
-    add_eight, add_four, eight_t, four_t, load_eight, multiply, no_four, simd_void,
-    store_eight, store_four, sum_three,
+    add_eight, add_four, eight_t, four_t, load_eight, multiply, simd_void, store_eight,
+    store_four, sum_three,
 )
 
 from ._data cimport N_SLOTS
@@ -53,74 +52,60 @@ cdef inline_void add_bins(
 ) noexcept nogil:
     """The sums left of the threshold after each bin."""
     cdef uint16_t ones[8]
-    cdef eight_t unit, counts, more, node, node_more, left, left_more, next
-    cdef four_t squares, products, weight, running = no_four()
+    cdef eight_t unit, node, node_more, left, left_more
+    cdef four_t squares, products, weight
     cdef int32_t small[4]
-    cdef int32_t count
-    cdef int32_t sum_squares = 0, sum_products = 0, sum_weight = 0
     cdef Py_ssize_t i
     cdef int k
 
     if width < 8:
         memset(small, 0, sizeof(small))
         for i in range(n_bins):
+            memset(&sums[i], 0, sizeof(Sums))
             for k in range(width):
-                count = cells[bins[i] * width + k]
-                sum_squares += count * (2 * small[k] + count)
-                sum_products += count * totals[k]
-                sum_weight += count
-                small[k] += count
-            sums[i].squares = sum_squares
-            sums[i].products = sum_products
-            sums[i].weight = sum_weight
+                small[k] += cells[bins[i] * width + k]
+                sums[i].squares += small[k] * small[k]
+                sums[i].products += small[k] * totals[k]
+                sums[i].weight += small[k]
         return
     for k in range(8):
         ones[k] = 1
     unit = load_eight(ones)
     node = load_eight(totals)
-    memset(&left, 0, sizeof(left))
-    if width == 8:
-        for i in range(n_bins):
-            counts = load_eight(cells + bins[i] * 8)
-            next = add_eight(left, counts)
-            squares = add_four(multiply(counts, left), multiply(counts, next))
-            products = multiply(counts, node)
-            weight = multiply(counts, unit)
-            running = add_four(running, sum_three(squares, products, weight))
-            store_four(&sums[i], running)
-            left = next
-        return
     node_more = load_eight(totals + 8)
+    memset(&left, 0, sizeof(left))
     memset(&left_more, 0, sizeof(left_more))
     for i in range(n_bins):
-        counts = load_eight(cells + bins[i] * 16)
-        next = add_eight(left, counts)
-        squares = add_four(multiply(counts, left), multiply(counts, next))
-        left = next
-        more = load_eight(cells + bins[i] * 16 + 8)
-        next = add_eight(left_more, more)
-        squares = add_four(squares, multiply(more, left_more))
-        squares = add_four(squares, multiply(more, next))
-        left_more = next
-        products = add_four(multiply(counts, node), multiply(more, node_more))
-        weight = multiply(add_eight(counts, more), unit)
-        running = add_four(running, sum_three(squares, products, weight))
-        store_four(&sums[i], running)
+        left = add_eight(left, load_eight(cells + bins[i] * width))
+        squares = multiply(left, left)
+        products = multiply(left, node)
+        weight = multiply(left, unit)
+        if width == 16:
+            left_more = add_eight(left_more, load_eight(cells + bins[i] * 16 + 8))
+            squares = add_four(squares, multiply(left_more, left_more))
+            products = add_four(products, multiply(left_more, node_more))
+            weight = multiply(add_eight(left, left_more), unit)
+        store_four(&sums[i], sum_three(squares, products, weight))
 
 
 cdef inline_void score_sums(
     const Sums* sums, Py_ssize_t n, int32_t node_squares, int32_t node_weight,
     double* scores,
 ) noexcept nogil:
-    """Scores of the thresholds; not a number where one side is empty."""
+    """Scores of the thresholds; not a number where one side is empty.
+
+    Both sides with one division: numerator and denominator are exact.
+    """
     cdef Py_ssize_t i
     cdef int32_t right
+    cdef double weight, right_weight
 
     for i in range(n):
         right = (node_squares - sums[i].products) - (sums[i].products - sums[i].squares)
-        scores[i] = (
-            <double> sums[i].squares / sums[i].weight
-            + <double> right / (node_weight - sums[i].weight)
+        weight = sums[i].weight
+        right_weight = node_weight - sums[i].weight
+        scores[i] = (sums[i].squares * right_weight + right * weight) / (
+            weight * right_weight
         )
 
 

@@ -32,6 +32,8 @@ cdef class NodeBuffer:
     cdef uint8_t* copied                    # rows that lie together,
     cdef uint8_t* turned                    # the same by columns, if they are wide
     cdef uint32_t* origin                   # and their numbers among all samples
+    cdef uint8_t[::1] rows_memory           # where the copied rows
+    cdef uint8_t[::1] columns_memory        # and columns are
     cdef Py_ssize_t n_nodes                 # there is room for so many nodes,
     cdef Py_ssize_t n_values                # so many numbers,
     cdef Py_ssize_t n_copied                # and so many rows

@@ -28,28 +28,30 @@ cdef class NodeBuffer:
     def __dealloc__(self):
         free(self.nodes)
         free(self.values)
-        free(self.copied)
-        free(self.turned)
         free(self.origin)
 
     cdef int reserve_copies(self, Py_ssize_t n_rows, Py_ssize_t stride) except -1:
-        """Make room for copied rows; the stride is that of the forest."""
+        """Make room for copied rows; the stride is that of the forest.
+
+        The copies are arrays of numpy, which asks for large pages: to go along columns
+        is to go from page to page.
+        """
         if n_rows <= self.n_copied:
             return 0
-        free(self.copied)
-        free(self.turned)
         free(self.origin)
         self.n_copied = 0
         self.turned = NULL
-        # Rows are turned in whole squares: what is behind the last one is read, too.
-        self.copied = <uint8_t*> malloc((n_rows + TURNED_ROWS) * stride)
         self.origin = <uint32_t*> malloc(n_rows * sizeof(uint32_t))
-        if self.copied == NULL or self.origin == NULL:
+        if self.origin == NULL:
             raise MemoryError
+        # Rows are turned in whole squares: what is behind the last one is read, too.
+        self.rows_memory = np.empty((n_rows + TURNED_ROWS) * stride, dtype=np.uint8)
+        self.copied = &self.rows_memory[0]
         if stride > WIDE_ROW:
-            self.turned = <uint8_t*> malloc(turned_stride(n_rows) * stride)
-            if self.turned == NULL:
-                raise MemoryError
+            self.columns_memory = np.empty(
+                turned_stride(n_rows) * stride, dtype=np.uint8
+            )
+            self.turned = &self.columns_memory[0]
         self.n_copied = n_rows
         return 0
 

@@ -52,6 +52,10 @@ cdef class Splitter:
     ) noexcept nogil
     cdef void release_set(self, Py_ssize_t set) noexcept nogil
     cdef void subtract_set(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil
+    cdef Py_ssize_t draw_group(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, Py_ssize_t n_most,
+        Py_ssize_t* place, Py_ssize_t* n_constant, int32_t* group,
+    ) noexcept nogil
     cdef bint compares(
         self, const Block* block, Py_ssize_t n, Py_ssize_t n_left
     ) noexcept nogil
@@ -91,3 +95,8 @@ cdef class Splitter:
     cdef void draw(self, Py_ssize_t first, Py_ssize_t n_drawn) noexcept nogil
     cdef void set_aside(self, Py_ssize_t place, Py_ssize_t* n_constant) noexcept nogil
     cdef bint can_pay(self, int64_t n_insertions) noexcept nogil
+
+
+cdef bint is_constant(
+    const uint8_t* column, const uint32_t* ids, Py_ssize_t n
+) noexcept nogil

@@ -27,10 +27,11 @@ from ._target cimport is_allowed
 
 cdef enum:
     # In a block of copied rows that are no wider, the features that vary are found by
-    # comparing whole rows, eight features at once; in large nodes, where most features
-    # vary, only if not many more are compared than drawn.
+    # comparing whole rows, many features at once; in nodes of more rows only if not many
+    # more are compared than drawn. The columns of other blocks are looked at one by one
+    # when they are drawn: a forest on MNIST took 8% longer with 2,048 rows here.
     WIDEST_COMPARISON = 1024
-    COMPARED_ROWS = 2048
+    COMPARED_ROWS = 128
     COMPARED_PER_DRAWN = 16
     COMPARED_PER_ROW = 64
 
@@ -114,6 +115,7 @@ cdef class Splitter:
         cdef int kind = self.choose_kind(n, totals) if self.set < 0 else 0
         cdef Py_ssize_t j, n_group, n_varying = 0, place, slot
         cdef int32_t group[MAX_GROUP]
+        cdef bint varies
 
         best.feature = -1
         best.score = -INFINITY
@@ -123,24 +125,49 @@ cdef class Splitter:
         if self.is_tiny(n, limits):
             return self.search_tiny(block, ids, n, totals, limits, n_constant, best)
         while n_varying < self.max_features and place < self.n_features:
-            n_group = min(self.max_features - n_varying, self.n_features - place)
-            n_group = min(n_group, <Py_ssize_t> MAX_GROUP)
-            self.draw(place, n_group)
-            memcpy(group, &self.features[place], n_group * sizeof(int32_t))
+            n_group = self.draw_group(
+                block, ids, n, self.max_features - n_varying, &place, n_constant, group
+            )
             if self.set < 0:
                 if not self.can_pay(n * n_group):
                     return PENNILESS
                 self.target.fill(block, ids, n, group, n_group, 0, kind)
             for j in range(n_group):
                 slot = j if self.set < 0 else self.set_slot(self.set) + group[j]
-                if self.scan(
+                varies = self.scan(
                     block, slot, group[j], kind, totals, limits, self.set < 0, best
-                ):
+                )
+                if varies or block.turned != NULL:
                     n_varying += 1
                 else:
-                    self.set_aside(place + j, n_constant)
-            place += n_group
+                    self.set_aside(place - n_group + j, n_constant)
         return NOTHING if best.feature < 0 else FOUND
+
+    cdef Py_ssize_t draw_group(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, Py_ssize_t n_most,
+        Py_ssize_t* place, Py_ssize_t* n_constant, int32_t* group,
+    ) noexcept nogil:
+        """Draw up to `n_most` features, at most MAX_GROUP, from `place` on.
+
+        Where a column can be read for itself, constant ones are set aside at once: that
+        takes a third of the time to fill a histogram, and one look at others.
+        """
+        cdef Py_ssize_t n_group = 0
+        cdef int32_t feature
+
+        n_most = min(n_most, <Py_ssize_t> MAX_GROUP)
+        while n_group < n_most and place[0] < self.n_features:
+            self.draw(place[0], 1)
+            feature = self.features[place[0]]
+            if block.turned != NULL and is_constant(
+                block.turned + feature * block.turned_stride, ids, n
+            ):
+                self.set_aside(place[0], n_constant)
+            else:
+                group[n_group] = feature
+                n_group += 1
+            place[0] += 1
+        return n_group
 
     cdef bint compares(
         self, const Block* block, Py_ssize_t n, Py_ssize_t n_left
@@ -564,3 +591,23 @@ cdef simd_void compare_rows(
             note_difference_16(&rest, rows + ids[i] * stride + start, first + start)
         memcpy(out + start, &rest, 16)
         start += 16
+
+
+cdef bint is_constant(
+    const uint8_t* column, const uint32_t* ids, Py_ssize_t n
+) noexcept nogil:
+    """Whether a feature, of which this is the column, has one bin in all of a node."""
+    cdef uint8_t first = column[ids[0]], noted = 0
+    cdef Py_ssize_t i = 1, k
+
+    # Sixteen at a time: fewer branches.
+    while i + 16 <= n:
+        for k in range(16):
+            noted |= column[ids[i + k]] ^ first
+        if noted:
+            return False
+        i += 16
+    while i < n:
+        noted |= column[ids[i]] ^ first
+        i += 1
+    return noted == 0
