@@ -49,8 +49,10 @@ cdef enum:
     EDGE_ROOM = 512         # the halvings may look 255 places beyond the last edge
     # Rows whose values, bins and output lines stay in the first-level cache together.
     BLOCK_ROWS = 128
-    # Features whose tables stay in the second-level cache (about 6 KB each) together.
+    # Features of a tile, and features whose tables (about 6 KB each) stay in the
+    # second-level cache together: all tiles of these are filled before the next rows.
     GROUP = 32
+    TOGETHER = 96
     # Rows of one task: tables are fetched once for so many rows.
     TASK_ROWS = 4096
     # Sampled rows are read for so many neighbouring columns at once: a cache line.
@@ -449,8 +451,8 @@ cdef class Binner:
             The values.
         features : ndarray of intp
             The features to assign.
-        rows : ndarray of uint8 of shape (n_samples, n_features)
-            The output, row by row.
+        rows : ndarray of uint8 of shape (n_samples, n_features or more)
+            The output, row by row; what is behind the features is zero and stays so.
         columns : ndarray of uint8 of shape (n_features, n_samples)
             The output, column by column.
         ids : ndarray of uint32 of shape (n_samples,), default=None
@@ -589,46 +591,73 @@ cdef class Binner:
         uint8_t[:, :] columns,
     ) noexcept nogil:
         """Bins of the rows of one task, in tiles of a few rows and features."""
+        cdef Py_ssize_t first = 0, last, group, m, i, n, n_fetched
+
+        while first < features.shape[0]:
+            last = min(first + TOGETHER, features.shape[0])
+            i = start
+            while i < end:
+                n = min(<Py_ssize_t>BLOCK_ROWS, end - i)
+                group = first
+                while group < last:
+                    # Neighbours, as they all are unless some are assigned anew.
+                    m = 1
+                    while (
+                        m < GROUP
+                        and group + m < last
+                        and features[group + m] == features[group] + m
+                    ):
+                        m += 1
+                    # With the first tile, all that these are read from is fetched.
+                    n_fetched = 0
+                    if group == first:
+                        n_fetched = features[last - 1] + 1 - features[first]
+                    self._assign_tile(
+                        X, features[group], m, i, n, ids,
+                        min(n_fetched, <Py_ssize_t>TOGETHER), rows, columns,
+                    )
+                    group += m
+                i += n
+            first = last
+
+    cdef void _assign_tile(
+        self,
+        const Matrix* X,
+        Py_ssize_t first,
+        Py_ssize_t m,
+        Py_ssize_t start,
+        Py_ssize_t n,
+        const uint32_t* ids,
+        Py_ssize_t n_fetched,
+        uint8_t[:, :] rows,
+        uint8_t[:, :] columns,
+    ) noexcept nogil:
+        """Bins of n rows of m neighbouring features."""
         cdef float[GROUP * BLOCK_ROWS] values
         cdef uint8_t[GROUP * BLOCK_ROWS] tile
         cdef const uint8_t* table
         cdef uint8_t* bins
-        cdef Py_ssize_t group = 0, i, j, k, m, n, feature
+        cdef Py_ssize_t j, k
         cdef bint are_bytes = X.type == UINT8 and ids == NULL
 
-        while group < features.shape[0]:
-            # Neighbours, as they all are unless some are assigned a second time.
-            m = 1
-            while (
-                m < GROUP
-                and group + m < features.shape[0]
-                and features[group + m] == features[group] + m
-            ):
-                m += 1
-            i = start
-            while i < end:
-                n = min(<Py_ssize_t>BLOCK_ROWS, end - i)
-                if are_bytes:
-                    _load_bytes(X, features[group], m, i, n, tile)
-                else:
-                    load_tile(X, features[group], m, i, n, ids, values, BLOCK_ROWS)
-                for j in range(m):
-                    feature = features[group] + j
-                    bins = tile + j * BLOCK_ROWS
-                    if are_bytes:
-                        table = &self.table[feature, 0]
-                        for k in range(n):
-                            bins[k] = table[bins[k]]
-                    else:
-                        self._assign_block(
-                            feature, values + j * BLOCK_ROWS, n, bins
-                        )
-                    memcpy(&columns[feature, i], bins, n)
-                turn(
-                    tile, BLOCK_ROWS, m, n, &rows[i, features[group]], rows.strides[0]
-                )
-                i += n
-            group += m
+        if are_bytes:
+            _load_bytes(X, first, m, start, n, tile)
+        else:
+            load_tile(X, first, m, start, n, ids, n_fetched, values, BLOCK_ROWS)
+        for j in range(m):
+            bins = tile + j * BLOCK_ROWS
+            if are_bytes:
+                table = &self.table[first + j, 0]
+                for k in range(n):
+                    bins[k] = table[bins[k]]
+            else:
+                self._assign_block(first + j, values + j * BLOCK_ROWS, n, bins)
+            memcpy(&columns[first + j, start], bins, n)
+        # Eight columns are turned faster than the few that are left over.
+        while m % 8 and first + m >= self.n_features and first + m < rows.shape[1]:
+            memset(tile + m * BLOCK_ROWS, 0, BLOCK_ROWS)
+            m += 1
+        turn(tile, BLOCK_ROWS, m, n, &rows[start, first], rows.strides[0])
 
     cdef void _assign_block(
         self, Py_ssize_t feature, const float* values, Py_ssize_t n, uint8_t* bins

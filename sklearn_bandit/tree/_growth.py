@@ -34,9 +34,10 @@ MIN_DRAWN = 4
 N_SLOTS = 256
 MAX_CELLS = 1 << 25
 
-# Where all features are searched, a node on each level of the tree may hold histograms
-# for its descendants to subtract from. Only large nodes do, so there are few levels.
+# Where all features are searched, nodes of at least so many rows may hold histograms
+# for their descendants to subtract from: those that wait for their turn, and two more.
 MAX_SETS = 32
+SET_ROWS = 8_000
 
 # All features are ranked when a node becomes small, a few are drawn in each node below
 # it. With more than this many to one, ranking would cost more than all the searches.
@@ -229,7 +230,7 @@ def make_splitter(
         and estimator.max_leaf_nodes is None
     ):
         size = N_SLOTS * problem.n_features * target.n_channels
-        n_sets = min(MAX_SETS, MAX_CELLS // size)
+        n_sets = min(MAX_SETS, MAX_CELLS // size, n_rows // SET_ROWS + 2)
     if not (
         target.has_losses
         and samples_nodes(

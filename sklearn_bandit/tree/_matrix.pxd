@@ -41,6 +41,7 @@ cdef void load_tile(
     Py_ssize_t start,
     Py_ssize_t n,
     const uint32_t* ids,        # rows `ids[start]` and so on; NULL: `start` and so on
+    Py_ssize_t n_fetched,       # columns, from `column` on, to fetch of rows to come
     float* out,
     Py_ssize_t out_stride,
 ) noexcept nogil

@@ -12,9 +12,59 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
 from sklearn_bandit._simd cimport prefetch
 
+# Four neighbouring values of each of four rows, written column by column.
+cdef extern from *:
+    """
+    #include <stddef.h>
+    #if defined(__SSE2__) || defined(_M_X64)
+    #include <emmintrin.h>
+    static inline __m128 skb_floats(const float* x) { return _mm_loadu_ps(x); }
+    static inline __m128 skb_doubles(const double* x)
+    {
+        return _mm_movelh_ps(
+            _mm_cvtpd_ps(_mm_loadu_pd(x)), _mm_cvtpd_ps(_mm_loadu_pd(x + 2)));
+    }
+    #define SKB_TURN_4(TYPE, LOAD) \
+    static inline void skb_turn_##TYPE( \
+        const TYPE* const* rows, ptrdiff_t column, float* out, ptrdiff_t stride) \
+    { \
+        __m128 a = LOAD(rows[0] + column), b = LOAD(rows[1] + column); \
+        __m128 c = LOAD(rows[2] + column), d = LOAD(rows[3] + column); \
+        _MM_TRANSPOSE4_PS(a, b, c, d); \
+        _mm_storeu_ps(out, a); \
+        _mm_storeu_ps(out + stride, b); \
+        _mm_storeu_ps(out + 2 * stride, c); \
+        _mm_storeu_ps(out + 3 * stride, d); \
+    }
+    SKB_TURN_4(float, skb_floats)
+    SKB_TURN_4(double, skb_doubles)
+    #else
+    #define SKB_TURN_4(TYPE) \
+    static inline void skb_turn_##TYPE( \
+        const TYPE* const* rows, ptrdiff_t column, float* out, ptrdiff_t stride) \
+    { \
+        for (int j = 0; j < 4; j++) \
+            for (int i = 0; i < 4; i++) \
+                out[j * stride + i] = (float) rows[i][column + j]; \
+    }
+    SKB_TURN_4(float)
+    SKB_TURN_4(double)
+    #endif
+    """
+    void turn_floats "skb_turn_float"(
+        const float** rows, Py_ssize_t column, float* out, Py_ssize_t stride
+    ) noexcept nogil
+    void turn_doubles "skb_turn_double"(
+        const double** rows, Py_ssize_t column, float* out, Py_ssize_t stride
+    ) noexcept nogil
+
 cdef enum:
-    LOADED_ROWS = 8     # rows that are transposed together
+    LOADED_ROWS = 4     # rows that are transposed together
     ROWS_AHEAD = 32     # rows that are fetched ahead of their use
+
+ctypedef fused real_t:
+    float
+    double
 
 ctypedef fused value_t:
     uint8_t
@@ -154,38 +204,45 @@ cdef void load_column(
 
 
 cdef void _load_rows(
-    const value_t* first, Py_ssize_t row_stride, const uint32_t* ids,
-    Py_ssize_t n_columns, Py_ssize_t n, float* out, Py_ssize_t out_stride,
+    const real_t* first, Py_ssize_t row_stride, const uint32_t* ids,
+    Py_ssize_t n_columns, Py_ssize_t n, Py_ssize_t n_fetched, float* out,
+    Py_ssize_t out_stride,
 ) noexcept nogil:
-    """Transpose rows, a few at a time: these stay in the first-level cache, and what
-    is written goes to consecutive places."""
-    cdef const value_t* rows[LOADED_ROWS]
+    """Transpose rows, in squares that fit the registers."""
+    cdef const real_t* rows[LOADED_ROWS]
     cdef const char* ahead
     cdef Py_ssize_t start = 0, n_rows, id, i, j
+    cdef Py_ssize_t n_bytes = n_fetched * <Py_ssize_t>sizeof(real_t)
 
     while start < n:
         n_rows = min(<Py_ssize_t>LOADED_ROWS, n - start)
         for i in range(n_rows):
             id = start + i
-            rows[i] = <const value_t*>(
+            rows[i] = <const real_t*>(
                 <const char*>first + (id if ids == NULL else ids[id]) * row_stride
             )
+            if n_bytes == 0:
+                continue
             id += ROWS_AHEAD
             if ids != NULL:
                 id = ids[min(id, n - 1)]
             ahead = <const char*>first + id * row_stride
             j = 0
-            while j < n_columns * <Py_ssize_t>sizeof(value_t):
+            while j < n_bytes:
                 prefetch(ahead + j)
                 j += 64
-        if n_rows == LOADED_ROWS:
-            for j in range(n_columns):
-                for i in range(LOADED_ROWS):
-                    out[j * out_stride + start + i] = <float>rows[i][j]
-        else:
-            for j in range(n_columns):
-                for i in range(n_rows):
-                    out[j * out_stride + start + i] = <float>rows[i][j]
+            prefetch(ahead + n_bytes - 1)
+        j = 0
+        while n_rows == LOADED_ROWS and j + 4 <= n_columns:
+            if real_t is float:
+                turn_floats(rows, j, out + j * out_stride + start, out_stride)
+            else:
+                turn_doubles(rows, j, out + j * out_stride + start, out_stride)
+            j += 4
+        while j < n_columns:
+            for i in range(n_rows):
+                out[j * out_stride + start + i] = <float>rows[i][j]
+            j += 1
         start += n_rows
 
 
@@ -196,6 +253,7 @@ cdef void load_tile(
     Py_ssize_t start,
     Py_ssize_t n,
     const uint32_t* ids,
+    Py_ssize_t n_fetched,
     float* out,
     Py_ssize_t out_stride,
 ) noexcept nogil:
@@ -208,9 +266,13 @@ cdef void load_tile(
     else:
         ids += start
     if matrix.type == FLOAT32 and matrix.column_stride == sizeof(float):
-        _load_rows(<const float*>first, stride, ids, n_columns, n, out, out_stride)
+        _load_rows(
+            <const float*>first, stride, ids, n_columns, n, n_fetched, out, out_stride
+        )
     elif matrix.type == FLOAT64 and matrix.column_stride == sizeof(double):
-        _load_rows(<const double*>first, stride, ids, n_columns, n, out, out_stride)
+        _load_rows(
+            <const double*>first, stride, ids, n_columns, n, n_fetched, out, out_stride
+        )
     elif ids == NULL:
         for j in range(n_columns):
             load_column(matrix, column + j, start, n, out + j * out_stride)

@@ -144,13 +144,15 @@ def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None, ids=None, memory=
     parts = []
     for first in range(0, n_features, FEATURE_GROUP):
         group = slice(first, min(first + FEATURE_GROUP, n_features))
+        # The last features come with the padding behind them.
+        end = group.stop if group.stop < n_features else rows.shape[1]
         parts.append(
             _bin(
                 X[:, group],
                 sample,
                 max_bins,
                 n_threads,
-                rows[:, group],
+                rows[:, first:end],
                 columns[group],
                 ids,
             )

@@ -212,7 +212,7 @@ cdef bint _route_task(
                     _find_infinite(row + i * stride, n_columns, &infinite)
             _descend(row, stride, 1, n, steps, depth, leaves + start)
         else:
-            load_tile(X, 0, n_columns, start, n, NULL, tile, BLOCK_ROWS)
+            load_tile(X, 0, n_columns, start, n, NULL, n_columns, tile, BLOCK_ROWS)
             for i in range(n_columns):
                 _find_infinite(tile + i * BLOCK_ROWS, n, &infinite)
             _descend(tile, 1, BLOCK_ROWS, n, steps, depth, leaves + start)

@@ -103,6 +103,21 @@ def test_rows_are_padded(n_features, stride):
     assert pack(np.zeros((3, n_features))).rows.shape == (3, stride)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_samples", [1, 3, 130, 4099])
+@pytest.mark.parametrize("n_features", [1, 3, 22, 33, 54, 100, 131])
+def test_any_shape_is_packed_in_tiles(n_features, n_samples, dtype):
+    # Integers have a bin each; what does not fill a tile must not spill over.
+    rng = np.random.default_rng(n_features)
+    X = rng.integers(0, 60, (n_samples, n_features)).astype(dtype)
+    packed = pack(X)
+    for j, column in enumerate(X.T):
+        _, bins = np.unique(column, return_inverse=True)
+        np.testing.assert_array_equal(packed.columns[j], bins)
+    np.testing.assert_array_equal(packed.rows[:, :n_features], packed.columns.T)
+    assert not packed.rows[:, n_features:].any()
+
+
 def test_thresholds_agree_with_bins():
     X = make_data()
     X[:, 5] = 1 + np.random.default_rng(1).integers(0, 2000, len(X)) * np.float32(
