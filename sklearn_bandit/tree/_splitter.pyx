@@ -27,9 +27,9 @@ from ._target cimport is_allowed
 
 cdef enum:
     # In a block of copied rows that are no wider, the features that vary are found by
-    # comparing whole rows, many features at once; in nodes of more rows only if not many
-    # more are compared than drawn. The columns of other blocks are looked at one by one
-    # when they are drawn: a forest on MNIST took 8% longer with 2,048 rows here.
+    # comparing whole rows, many features at once; in nodes of more rows only if not
+    # many more are compared than drawn. The columns of other blocks are looked at one
+    # by one when they are drawn: a forest on MNIST took 8% longer with 2,048 rows here.
     WIDEST_COMPARISON = 1024
     COMPARED_ROWS = 128
     COMPARED_PER_DRAWN = 16

@@ -61,6 +61,41 @@ def make_data(seed, n=1500, missing=False, n_values=200):
     return X, y, rng.random(n) * 3 + 0.01
 
 
+def make_wide_data(n_varying, n=1500):
+    """Rows of many cache lines: most values are 0, as in images."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((n, 300))
+    varying = rng.choice(300, n_varying, replace=False)
+    X[:, varying] = rng.integers(1, 200, (n, n_varying))
+    X[rng.random(X.shape) < 0.8] = 0
+    y = X[:, varying[0]] + X[:, varying[1]] + rng.normal(0, 20, n)
+    return X, y
+
+
+@pytest.mark.parametrize("n_varying", [60, 300])
+@pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
+def test_wide_rows(kind, n_varying):
+    X, y = make_wide_data(n_varying)
+    if kind == "Classifier":
+        y = np.digitize(y, [20, 100, 180])
+    name = f"DecisionTree{kind}"
+    ours = getattr(tree, name)(solver="exact", max_depth=7, random_state=0)
+    theirs = getattr(sklearn_tree, name)(max_depth=7, random_state=0)
+    assert_same_tree(ours.fit(X, y), theirs.fit(X, y))
+
+
+@pytest.mark.parametrize("solver", ["exact", "mab"])
+def test_features_drawn_from_wide_rows_vary(solver):
+    # One in a hundred features varies: a tree that counted others could not go on.
+    X, y = make_wide_data(3, n=12_000)
+    y = X @ np.arange(300) % 2
+    model = tree.DecisionTreeClassifier(
+        solver=solver, max_features=1, random_state=0
+    ).fit(X, y)
+    assert model.score(X, y) == 1.0
+    assert model.n_insertions_ < 40 * len(X)
+
+
 OPTIONS = [
     {"max_depth": 6},
     {"max_depth": 6, "min_samples_leaf": 7},
