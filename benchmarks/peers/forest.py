@@ -63,6 +63,11 @@ def split(name):
             random_state=0,
         )
         X = X.astype(np.float32)
+    elif name == "faint":
+        # What the features tell of the target is little, and of each the same.
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((500_000, 20), dtype=np.float32)
+        y = 0.05 * X[:, :5].sum(axis=1) + rng.standard_normal(len(X))
     return train_test_split(X, y, test_size=0.2, random_state=0)
 
 
@@ -387,6 +392,32 @@ def never_worse(options):
             goals={"exact": 1 / 1.05},
             rounds=9,
         )
+
+
+@benchmark("forest.all_features", data=["beijing_air"])
+def all_features(options):
+    """Our "mab" against our "exact" where regressors search all features, which tie."""
+    for name in ("beijing_air", "faint"):
+        if not options.wants(name):
+            continue
+        data = split(name)
+        shape = " x ".join(f"{size:,}" for size in data[0].shape)
+        for depth in (8, None):
+            race = partial(
+                fits,
+                ensemble.RandomForestRegressor,
+                data,
+                n_estimators=4,
+                max_depth=depth,
+                n_jobs=options.threads,
+            )
+            shown = "full depth" if depth is None else f"depth {depth}"
+            yield Comparison(
+                title=f"RandomForestRegressor, {name} ({shape}), {shown}, 4 trees",
+                contenders={"mab": race(), "exact": race(solver="exact")},
+                quality={"R2": scores(data), "million insertions": insertions},
+                goals={"exact": 1 / 1.05},
+            )
 
 
 @benchmark("forest.predict", data=["covtype"])

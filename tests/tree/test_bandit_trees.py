@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import make_classification
 
 from sklearn_bandit import tree
+from sklearn_bandit.tree import _growth
 
 
 def best_gains(X, y):
@@ -96,8 +97,9 @@ def test_budget_is_kept(solver, budget):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("missing", [False, True])
-def test_sampled_splits_send_rows_where_prediction_does(missing, weighted):
+def test_sampled_splits_send_rows_where_prediction_does(missing, weighted, monkeypatch):
     # Above 8,000 rows splits come from samples; all limits still hold on all rows.
+    monkeypatch.setattr(_growth, "MIN_ROWS_REAL", 8_000)
     rng = np.random.default_rng(4)
     X = rng.normal(size=(40_000, 6)).astype(np.float32)
     y = X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.normal(size=len(X))
@@ -118,7 +120,8 @@ def test_sampled_splits_send_rows_where_prediction_does(missing, weighted):
     assert sizes[leaves].min() >= 100
 
 
-def test_poisson_and_several_outputs_are_sampled():
+def test_poisson_and_several_outputs_are_sampled(monkeypatch):
+    monkeypatch.setattr(_growth, "MIN_ROWS_REAL", 8_000)
     rng = np.random.default_rng(5)
     X = rng.normal(size=(30_000, 5))
     y = rng.poisson(np.exp(X[:, 1]))
@@ -138,6 +141,21 @@ def test_delta_zero_is_exact():
     )
     assert_array_equal(one.tree_.threshold, two.tree_.threshold)
     assert one.n_insertions_ == two.n_insertions_
+
+
+@pytest.mark.parametrize("solver", ["mab", "auto"])
+@pytest.mark.parametrize(("n_samples", "is_sampled"), [(63_000, False), (65_000, True)])
+def test_real_targets_are_sampled_where_it_pays(n_samples, is_sampled, solver):
+    # All features, that is. A few of them are sampled as with classes.
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(n_samples, 8)).astype(np.float32)
+    y = 3 * X[:, 2] + X[:, 5] + 0.1 * rng.normal(size=n_samples)
+    stump = tree.DecisionTreeRegressor(solver=solver, max_depth=1, random_state=0)
+    stump.fit(X, y)
+    assert (stump.n_insertions_ < X.size) == is_sampled
+    assert stump.tree_.feature[0] == 2
+    drawn = stump.set_params(max_features=7).fit(X, y)
+    assert drawn.n_insertions_ < 0.5 * X.size
 
 
 @pytest.mark.parametrize(("max_features", "is_sampled"), [(3, False), (4, True)])

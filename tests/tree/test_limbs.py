@@ -8,6 +8,7 @@ from sklearn_bandit.tree import (
     DecisionTreeRegressor,
     ExtraTreeClassifier,
     _classes,
+    _growth,
     _limbs,
 )
 
@@ -32,6 +33,7 @@ def limbs(monkeypatch):
 
     run = _limbs.run_tasks
     monkeypatch.setattr(_limbs, "MIN_CUT", 6 * 20_000)
+    monkeypatch.setattr(_growth, "MIN_ROWS_REAL", 8_000)
     monkeypatch.setattr(_classes, "grow_limbed", grow)
     return trees
 

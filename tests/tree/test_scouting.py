@@ -10,6 +10,7 @@ from sklearn_bandit.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     _classes,
+    _growth,
     _scouting,
 )
 from sklearn_bandit.tree._problem import Problem
@@ -25,6 +26,7 @@ def scouted(monkeypatch):
         return trees[-1]
 
     monkeypatch.setattr(_scouting, "MIN_SCOUTS", 512)
+    monkeypatch.setattr(_growth, "MIN_ROWS_REAL", 8_000)
     monkeypatch.setattr(_classes, "grow_scouted", grow)
     return trees
 
