@@ -31,8 +31,8 @@ MIN_DRAWN = 4
 
 # The same for real targets where all features are searched. Histograms are subtracted
 # there, and losses cost more than those of classes. Sampling from 8,000 rows on,
-# forests of depth 8 took 1.4 times as long as exact ones (`forest.all_features`: Beijing air
-# quality, and rows that hardly tell anything); from 64,000 on, 1.0 and 1.1 times.
+# forests of depth 8 took 1.4 times as long as exact ones (`forest.all_features`:
+# Beijing air quality, and rows that hardly tell anything); from 64,000 on, 1.0 and 1.1.
 MIN_ROWS_REAL = 64_000
 CLASS_CRITERIA = ("gini", "entropy", "log_loss")
 
