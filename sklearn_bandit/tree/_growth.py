@@ -33,6 +33,7 @@ MIN_DRAWN = 4
 # there, and losses cost more than those of classes. Sampling from 8,000 rows on,
 # forests of depth 8 took 1.4 times as long as exact ones (`forest.all_features`:
 # Beijing air quality, and rows that hardly tell anything); from 64,000 on, 1.0 and 1.1.
+# Not within a budget, which is one of insertions: samples always take fewer.
 MIN_ROWS_REAL = 64_000
 CLASS_CRITERIA = ("gini", "entropy", "log_loss")
 
@@ -241,7 +242,11 @@ def make_splitter(
     if not (
         target.has_losses
         and samples_nodes(
-            estimator, problem.n_samples, problem.n_features, target.n_channels
+            estimator,
+            problem.n_samples,
+            problem.n_features,
+            target.n_channels,
+            budget is not None,
         )
     ):
         return Splitter(*arguments, n_sets=n_sets)
@@ -260,24 +265,26 @@ def make_splitter(
         delta=estimator.delta,
         batch_size=estimator.batch_size,
         tol=estimator.tol,
-        min_rows=smallest_sampled(estimator, max_features, problem.n_features),
+        min_rows=smallest_sampled(
+            estimator, max_features, problem.n_features, budget is not None
+        ),
         n_samples=n_rows,
         is_subset=is_subset,
         n_sets=0 if is_subset else n_sets,
     )
 
 
-def samples_nodes(estimator, n_samples, n_features, n_channels):
+def samples_nodes(estimator, n_samples, n_features, n_channels, has_budget=False):
     """Whether the solver samples the larger nodes of so many samples and features."""
     n_drawn = min(count_features(estimator.max_features, n_features), n_features)
     return (
         estimator.delta > 0.0
         and N_SLOTS * n_drawn * n_channels <= MAX_CELLS
-        and n_samples >= smallest_sampled(estimator, n_drawn, n_features)
+        and n_samples >= smallest_sampled(estimator, n_drawn, n_features, has_budget)
     )
 
 
-def smallest_sampled(estimator, n_drawn, n_features):
+def smallest_sampled(estimator, n_drawn, n_features, has_budget=False):
     """Return the number of rows from which on the solver samples a node."""
     solver = estimator.solver
     if solver == "exact":
@@ -287,6 +294,9 @@ def smallest_sampled(estimator, n_drawn, n_features):
         solver != "mab-thesis"
         and n_drawn >= n_features
         and estimator.criterion not in CLASS_CRITERIA
+        and estimator.splitter == "best"
+        and estimator.max_leaf_nodes is None
+        and not has_budget
     ):
         n_rows = max(n_rows, MIN_ROWS_REAL)
     if solver == "mab" and n_drawn < n_features:
@@ -333,7 +343,7 @@ def root_cost(estimator, problem):
         count_features(estimator.max_features, problem.n_features), problem.n_features
     )
     n_rows = problem.n_samples
-    if n_rows >= smallest_sampled(estimator, n_features, problem.n_features):
+    if n_rows >= smallest_sampled(estimator, n_features, problem.n_features, True):
         n_rows = min(estimator.batch_size, n_rows)
     return n_rows * n_features
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 from sklearn_bandit import tree
@@ -146,7 +147,7 @@ def test_delta_zero_is_exact():
 @pytest.mark.parametrize("solver", ["mab", "auto"])
 @pytest.mark.parametrize(("n_samples", "is_sampled"), [(63_000, False), (65_000, True)])
 def test_real_targets_are_sampled_where_it_pays(n_samples, is_sampled, solver):
-    # All features, that is. A few of them are sampled as with classes.
+    # All features, that is, to subtract histograms of; else as with classes.
     rng = np.random.default_rng(6)
     X = rng.normal(size=(n_samples, 8)).astype(np.float32)
     y = 3 * X[:, 2] + X[:, 5] + 0.1 * rng.normal(size=n_samples)
@@ -154,8 +155,10 @@ def test_real_targets_are_sampled_where_it_pays(n_samples, is_sampled, solver):
     stump.fit(X, y)
     assert (stump.n_insertions_ < X.size) == is_sampled
     assert stump.tree_.feature[0] == 2
-    drawn = stump.set_params(max_features=7).fit(X, y)
-    assert drawn.n_insertions_ < 0.5 * X.size
+    others = {"max_features": 7, "max_leaf_nodes": 2, "max_insertions": 10**9}
+    for name, value in others.items():
+        fewer = clone(stump).set_params(solver="mab", **{name: value}).fit(X, y)
+        assert fewer.n_insertions_ < 0.5 * X.size
 
 
 @pytest.mark.parametrize(("max_features", "is_sampled"), [(3, False), (4, True)])
