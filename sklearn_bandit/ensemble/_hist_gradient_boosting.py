@@ -47,7 +47,7 @@ MIN_AUTO_STOPPING = 10_000
 MIN_AUTO_SAMPLING = 250_000
 
 # The same where an iteration has several trees. A class has fewer rows than all: on
-# covertype's 465,000 rows samples are hardly faster and have a loss that is 1.4% higher
+# covertype's 465,000 rows samples are hardly faster and have a loss that is 2% higher
 # after 10 iterations (`python -m benchmarks boosting.auto`).
 MIN_AUTO_SAMPLING_CLASSES = 500_000
 

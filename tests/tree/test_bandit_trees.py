@@ -147,7 +147,7 @@ def test_delta_zero_is_exact():
 @pytest.mark.parametrize("solver", ["mab", "auto"])
 @pytest.mark.parametrize(("n_samples", "is_sampled"), [(63_000, False), (65_000, True)])
 def test_real_targets_are_sampled_where_it_pays(n_samples, is_sampled, solver):
-    # All features, that is, to subtract histograms of; else as with classes.
+    # All features, that is, depth first and without a budget; else as with classes.
     rng = np.random.default_rng(6)
     X = rng.normal(size=(n_samples, 8)).astype(np.float32)
     y = 3 * X[:, 2] + X[:, 5] + 0.1 * rng.normal(size=n_samples)
