@@ -35,7 +35,7 @@ MIN_DRAWN = 4
 # (`forest.all_features`: Beijing air quality, and rows that hardly tell anything; 1.3
 # with the Poisson deviance, 1.1 with weights), from 64,000 on 1.0 and 1.1 times. Trees
 # grown best first or with random thresholds were not measured and stay as they were;
-# so are those within a budget, which is one of insertions: samples take fewer.
+# so do those within a budget, which is one of insertions: samples take fewer.
 MIN_ROWS_REAL = 64_000
 CLASS_CRITERIA = ("gini", "entropy", "log_loss")
 
