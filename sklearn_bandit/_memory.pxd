@@ -1,0 +1,43 @@
+"""Allocation by a number of items, whatever that number is.
+
+C multiplies sizes modulo 2**64: a block for ``2**62`` nodes of 64 bytes would be one of
+no bytes. Here a product that does not fit counts as memory that is not there. What is
+returned may be NULL, which the caller has to check; it never is for want of items.
+"""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport SIZE_MAX
+from libc.stdlib cimport calloc, malloc, realloc
+
+
+cdef inline size_t times(size_t a, size_t b) noexcept nogil:
+    """Return the product, or the largest size if it is larger than that."""
+    if b != 0 and a > SIZE_MAX // b:
+        return SIZE_MAX
+    return a * b
+
+
+cdef inline void* allocate(size_t n_items, size_t item_size) noexcept nogil:
+    """Return memory of any content, or NULL."""
+    cdef size_t size = times(n_items, item_size)
+
+    return NULL if size == SIZE_MAX else malloc(size if size else 1)
+
+
+cdef inline void* allocate_zeros(size_t n_items, size_t item_size) noexcept nogil:
+    """Return memory full of zeros, or NULL."""
+    cdef size_t size = times(n_items, item_size)
+
+    return NULL if size == SIZE_MAX else calloc(size if size else 1, 1)
+
+
+cdef inline void* reallocate(
+    void* memory, size_t n_items, size_t item_size
+) noexcept nogil:
+    """Return larger or smaller memory with the same content, or NULL.
+
+    If NULL, the memory is as it was and still the caller's.
+    """
+    cdef size_t size = times(n_items, item_size)
+
+    return NULL if size == SIZE_MAX else realloc(memory, size if size else 1)
