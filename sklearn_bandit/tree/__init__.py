@@ -13,6 +13,7 @@ The data go one way:
   ``_gini_pairs``, ``_sorted_rows``: nodes of a few rows
 - ``_splitter`` (exact) and ``_bandit_splitter`` (MABSplit): the best split of a node
 - ``_grower``: nodes, depth first or best first; ``_node_buffer``: their memory;
+  ``_leaf_queue``: the leaves among which the best is split first;
   ``_turning``: copies of wide rows by columns; ``_ranking``: fine thresholds in small
   nodes
 - ``_handover``: a genuine tree of scikit-learn from these nodes

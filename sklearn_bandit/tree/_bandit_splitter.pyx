@@ -22,9 +22,10 @@ import numpy as np
 
 from libc.math cimport INFINITY, ceil, log2
 from libc.stdint cimport int32_t, uint8_t, uint32_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memset
 
+from sklearn_bandit._memory cimport allocate
 from sklearn_bandit._random cimport random_unit
 from sklearn_bandit._simd cimport prefetch, simd_void
 from sklearn_bandit.bandit._arms cimport eliminate
@@ -141,7 +142,7 @@ count_rows
             batch_size,
         )
         self.places = np.arange(self.sample_room, dtype=np.uint32)
-        self.sampled_bins = <uint8_t*> malloc(self.sample_room * n_slots)
+        self.sampled_bins = <uint8_t*> allocate(self.sample_room, n_slots)
         target.reserve_copy(SAMPLE_LEVEL, self.sample_room)
         self.drawn = np.empty(n_slots, dtype=np.int32)
         self.is_drawn = np.empty(self.n_features, dtype=np.uint8)
@@ -155,8 +156,8 @@ count_rows
         self.scratch = np.empty(n_slots)
         self.arms = np.empty(n_slots, dtype=np.intp)
         self.fallen = np.empty(n_slots, dtype=np.intp)
-        self.sample = <uint32_t*> malloc(self.sample_room * sizeof(uint32_t))
-        self.splits = <Split*> malloc(n_slots * sizeof(Split))
+        self.sample = <uint32_t*> allocate(self.sample_room, sizeof(uint32_t))
+        self.splits = <Split*> allocate(n_slots, sizeof(Split))
         if self.sample == NULL or self.splits == NULL or self.sampled_bins == NULL:
             raise MemoryError
         for slot in range(n_slots):

@@ -11,10 +11,11 @@ node, the score of all outputs is that of the concatenated class weights.
 
 from libc.math cimport INFINITY, log2
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from sklearn_bandit._inline cimport lowest_bit
+from sklearn_bandit._memory cimport allocate, allocate_zeros, times
 from sklearn_bandit._simd cimport add_where_8, simd_void
 
 from ._class_fill cimport fill_group
@@ -115,11 +116,15 @@ cdef class ClassTarget(Target):
 
     cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1:
         Target.reserve(self, n_slots, count_rows)
-        self.cells = calloc(n_slots * N_SLOTS * self.n_cells, self.cell_size(0))
-        self.marks = <uint8_t*> calloc(n_slots * N_SLOTS, 1)
-        self.running = <double*> calloc(3 * self.n_cells, sizeof(double))
-        self.tables = <double*> calloc(2 * self.n_cells, sizeof(double))
-        self.divided = <double*> calloc(MAX_GROUP * self.n_channels, sizeof(double))
+        self.cells = allocate_zeros(
+            n_slots, times(self.n_cells, N_SLOTS * self.cell_size(0))
+        )
+        self.marks = <uint8_t*> allocate_zeros(n_slots, N_SLOTS)
+        self.running = <double*> allocate_zeros(self.n_cells, 3 * sizeof(double))
+        self.tables = <double*> allocate_zeros(self.n_cells, 2 * sizeof(double))
+        self.divided = <double*> allocate_zeros(
+            self.n_channels, MAX_GROUP * sizeof(double)
+        )
         if (
             self.cells == NULL
             or self.marks == NULL
@@ -131,11 +136,11 @@ cdef class ClassTarget(Target):
         return 0
 
     cdef int reserve_copy(self, Py_ssize_t level, Py_ssize_t n_rows) except -1:
-        self.copied_labels[level] = <uint16_t*> malloc(
-            n_rows * self.n_outputs * sizeof(uint16_t)
+        self.copied_labels[level] = <uint16_t*> allocate(
+            n_rows, times(self.n_outputs, sizeof(uint16_t))
         )
-        self.copied_counts[level] = <uint16_t*> malloc(n_rows * sizeof(uint16_t))
-        self.copied_weights[level] = <double*> malloc(n_rows * sizeof(double))
+        self.copied_counts[level] = <uint16_t*> allocate(n_rows, sizeof(uint16_t))
+        self.copied_weights[level] = <double*> allocate(n_rows, sizeof(double))
         if (
             self.copied_labels[level] == NULL
             or self.copied_counts[level] == NULL

@@ -11,14 +11,16 @@ import numpy as np
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from sklearn_bandit._inline cimport copy_row
+from sklearn_bandit._memory cimport allocate, reallocate, times
 from sklearn_bandit._random cimport random_unit
 from sklearn_bandit._simd cimport prefetch
 
 from ._data cimport MISSING_BIN, UNKNOWN_BIN, Block, Limits, Split, bins_of
+from ._leaf_queue cimport Leaf, LeafQueue, Pending
 from ._node_buffer cimport CACHE_LINE, NodeBuffer, NodeRecord, turned_stride
 from ._ranking cimport MAX_RANKED, Ranker
 from ._splitter cimport FOUND, SAMPLED, Outcome, Splitter
@@ -43,34 +45,13 @@ cdef enum:
     RANKED = 2
     # Rows that are fetched ahead of their use.
     ROWS_AHEAD = 16
+    # Totals at hand: of a node, of its children, of the left child by the search; best
+    # first also of the children of the leaf that is expanded.
+    WORK_TOTALS = 6
     # Rows of a node after which an interrupt by the user is looked for.
     SIGNAL_ROWS = 100000
 
 cdef double EPSILON = 2.220446049250313e-16     # as in scikit-learn's builders
-
-
-cdef struct Pending:
-    # A node that is still to be made.
-    Py_ssize_t start            # its rows: positions in the list of ids
-    Py_ssize_t n
-    Py_ssize_t depth
-    Py_ssize_t parent           # -1: the root
-    bint is_left
-    int level                   # which block its ids refer to
-    Py_ssize_t set              # its histograms, in the splitter; -1: none
-    Py_ssize_t n_constant       # features known to be constant
-    double lower                # bounds of its value
-    double upper
-
-
-cdef struct Leaf:
-    # Best first: a leaf that can be split.
-    Pending node
-    Py_ssize_t id               # its number in the tree
-    Split split
-    Py_ssize_t n_left
-    double improvement
-    double* totals              # of its two children
 
 
 cdef class Grower:
@@ -127,10 +108,8 @@ cdef class Grower:
     cdef double* stack_totals
     cdef Py_ssize_t n_pending
     cdef Py_ssize_t stack_capacity
-    cdef Leaf* leaves                       # best first: leaves that can be split
-    cdef double* leaf_totals
-    cdef Py_ssize_t n_expandable
-    cdef double* work                       # totals of a node, of its children
+    cdef LeafQueue queue                    # best first: leaves that can be split
+    cdef double* work                       # WORK_TOTALS totals: see there
     cdef Split split
     cdef object error                       # raised by an interrupt
 
@@ -164,7 +143,9 @@ cdef class Grower:
             self.ranker = ranker
             if ranker is not None:
                 self.target.reserve_copy(1, MAX_RANKED)
-        self.work = <double*> malloc(4 * n_channels * sizeof(double))
+        else:
+            self.queue = LeafQueue(n_channels)
+        self.work = <double*> allocate(n_channels, WORK_TOTALS * sizeof(double))
         if self.work == NULL:
             raise MemoryError
         self.split.left = self.work + 3 * n_channels
@@ -172,8 +153,6 @@ cdef class Grower:
     def __dealloc__(self):
         free(self.stack)
         free(self.stack_totals)
-        free(self.leaves)
-        free(self.leaf_totals)
         free(self.work)
 
     cdef int describe_samples(self) except -1:
@@ -615,41 +594,22 @@ cdef class Grower:
         finished one subtree at a time, so nothing is copied and no constants are known.
         """
         cdef Py_ssize_t n_channels = self.target.n_channels
-        cdef Py_ssize_t n_leaves = 1, best, i, side
+        cdef double* totals = self.work
+        cdef double* children = self.work + 4 * n_channels
+        cdef Py_ssize_t n_leaves = 1, side
         cdef Leaf leaf
         cdef Pending child
         cdef double middle = 0.0
 
-        self.leaves = <Leaf*> malloc((self.max_leaf_nodes + 1) * sizeof(Leaf))
-        self.leaf_totals = <double*> malloc(
-            (self.max_leaf_nodes + 1) * 2 * n_channels * sizeof(double)
-        )
-        if self.leaves == NULL or self.leaf_totals == NULL:
-            return -1
-        for i in range(self.max_leaf_nodes + 1):
-            self.leaves[i].totals = self.leaf_totals + 2 * i * n_channels
         self.start_root(&child)
-        if self.add_leaf(&child, self.work) < 0:
+        if self.add_leaf(&child, totals) < 0:
             return -1
-        while self.n_expandable and n_leaves < self.max_leaf_nodes:
-            best = 0
-            for i in range(1, self.n_expandable):
-                if self.leaves[i].improvement > self.leaves[best].improvement:
-                    best = i
-            # Swap it out of the list; its totals stay in the place behind the list.
-            self.n_expandable -= 1
-            leaf = self.leaves[best]
-            self.leaves[best] = self.leaves[self.n_expandable]
-            self.leaves[self.n_expandable] = leaf
+        while self.queue.n_leaves and n_leaves < self.max_leaf_nodes:
+            self.queue.pop(&leaf, children)
             self.split = leaf.split
-            self.split.left = self.work + 3 * n_channels
             self.set_split(leaf.id, leaf.n_left, leaf.node.n, &self.blocks[ALL_ROWS])
-            memcpy(
-                self.leaf_totals + 2 * self.max_leaf_nodes * n_channels,
-                leaf.totals, 2 * n_channels * sizeof(double),
-            )
             if self.limits.monotonic:
-                middle = self.target.middle(leaf.totals, leaf.totals + n_channels)
+                middle = self.target.middle(children, children + n_channels)
             for side in range(2):
                 child = leaf.node
                 child.depth += 1
@@ -665,23 +625,19 @@ cdef class Grower:
                 if self.limits.monotonic:
                     self.bound(&child, &leaf.node, middle)
                 memcpy(
-                    self.work,
-                    self.leaf_totals
-                    + (2 * self.max_leaf_nodes + side) * n_channels,
-                    n_channels * sizeof(double),
+                    totals, children + side * n_channels, n_channels * sizeof(double)
                 )
-                if self.add_leaf(&child, self.work) < 0:
+                if self.add_leaf(&child, totals) < 0:
                     return -1
             n_leaves += 1
         return 0
 
     cdef int add_leaf(self, Pending* node, double* totals) noexcept nogil:
         """Add a node and, if it can be split, what its split would be."""
-        cdef Py_ssize_t n_channels = self.target.n_channels
-        cdef double* left = self.work + n_channels
-        cdef double* right = self.work + 2 * n_channels
-        cdef Leaf* leaf = &self.leaves[self.n_expandable]
+        cdef double* left = self.work + self.target.n_channels
+        cdef double* right = left + self.target.n_channels
         cdef Py_ssize_t id = self.add_node(node, totals)
+        cdef Leaf leaf
 
         if id < 0 or (node.n > SIGNAL_ROWS and self.is_interrupted()):
             return -1
@@ -694,10 +650,8 @@ cdef class Grower:
         leaf.id = id
         leaf.split = self.split
         leaf.improvement = self.improvement(totals, left, right)
-        memcpy(leaf.totals, left, n_channels * sizeof(double))
-        memcpy(leaf.totals + n_channels, right, n_channels * sizeof(double))
-        self.n_expandable += 1
-        return 0
+        # The totals of the right child are behind those of the left one.
+        return self.queue.push(&leaf, left)
 
     # -- results ----
 
@@ -713,6 +667,8 @@ cdef class Grower:
         self.nodes = self.buffer.nodes
         self.values = self.buffer.values
         record = &self.nodes[id]
+        # The bytes behind the last field as well: they go into model files.
+        memset(record, 0, sizeof(NodeRecord))
         record.left_child = -1
         record.right_child = -1
         record.feature = -2
@@ -720,7 +676,6 @@ cdef class Grower:
         record.impurity = self.target.impurity(totals)
         record.n_node_samples = node.n
         record.weighted_n_node_samples = self.target.weight(totals)
-        record.missing_go_to_left = False
         self.target.value(
             totals, node.lower, node.upper, self.values + id * self.target.n_values
         )
@@ -773,11 +728,13 @@ cdef class Grower:
 
         if self.n_pending == self.stack_capacity:
             capacity = max(2 * self.stack_capacity, <Py_ssize_t> 64)
-            grown = realloc(self.stack, capacity * sizeof(Pending))
+            grown = reallocate(self.stack, capacity, sizeof(Pending))
             if grown == NULL:
                 return -1
             self.stack = <Pending*> grown
-            grown = realloc(self.stack_totals, capacity * n_channels * sizeof(double))
+            grown = reallocate(
+                self.stack_totals, capacity, times(n_channels, sizeof(double))
+            )
             if grown == NULL:
                 return -1
             self.stack_totals = <double*> grown

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free
+
+from sklearn_bandit._memory cimport allocate, reallocate
 
 from ._turning cimport TURNED_ROWS
 
@@ -41,16 +43,18 @@ cdef class NodeBuffer:
         free(self.origin)
         self.n_copied = 0
         self.turned = NULL
-        self.origin = <uint32_t*> malloc(n_rows * sizeof(uint32_t))
+        self.origin = <uint32_t*> allocate(n_rows, sizeof(uint32_t))
         if self.origin == NULL:
             raise MemoryError
         # Rows are turned in whole squares: what is behind the last one is read, too.
-        self.rows_memory = np.empty((n_rows + TURNED_ROWS) * stride, dtype=np.uint8)
+        self.rows_memory = np.empty(
+            (n_rows + TURNED_ROWS, stride), dtype=np.uint8
+        ).reshape(-1)
         self.copied = &self.rows_memory[0]
         if stride > WIDE_ROW:
             self.columns_memory = np.empty(
-                turned_stride(n_rows) * stride, dtype=np.uint8
-            )
+                (stride, turned_stride(n_rows)), dtype=np.uint8
+            ).reshape(-1)
             self.turned = &self.columns_memory[0]
         self.n_copied = n_rows
         return 0
@@ -61,14 +65,14 @@ cdef class NodeBuffer:
 
         if n_nodes > self.n_nodes:
             n_nodes = max(n_nodes, 2 * self.n_nodes)
-            grown = realloc(self.nodes, n_nodes * sizeof(NodeRecord))
+            grown = reallocate(self.nodes, n_nodes, sizeof(NodeRecord))
             if grown == NULL:
                 return -1
             self.nodes = <NodeRecord*> grown
             self.n_nodes = n_nodes
         if n_values > self.n_values:
             n_values = max(n_values, 2 * self.n_values)
-            grown = realloc(self.values, n_values * sizeof(double))
+            grown = reallocate(self.values, n_values, sizeof(double))
             if grown == NULL:
                 return -1
             self.values = <double*> grown

@@ -7,10 +7,11 @@ are centred first, so that sums of squares lose no digits to a large mean.
 
 from libc.math cimport INFINITY, fabs, log
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memset
 
 from sklearn_bandit._inline cimport inline_void, lowest_bit
+from sklearn_bandit._memory cimport allocate, allocate_zeros, times
 from sklearn_bandit._simd cimport prefetch
 
 from ._data cimport (
@@ -139,17 +140,19 @@ cdef class RealTarget(Target):
 
     cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1:
         Target.reserve(self, n_slots, count_rows)
-        self.cells = <double*> calloc(
-            n_slots * N_SLOTS * self.n_cells, sizeof(double)
+        self.cells = <double*> allocate_zeros(
+            n_slots, times(self.n_cells, N_SLOTS * sizeof(double))
         )
-        self.marks = <uint8_t*> calloc(n_slots * N_SLOTS, 1)
-        self.running = <double*> calloc(2 * self.n_cells, sizeof(double))
+        self.marks = <uint8_t*> allocate_zeros(n_slots, N_SLOTS)
+        self.running = <double*> allocate_zeros(self.n_cells, 2 * sizeof(double))
         if self.cells == NULL or self.marks == NULL or self.running == NULL:
             raise MemoryError
         return 0
 
     cdef int reserve_copy(self, Py_ssize_t level, Py_ssize_t n_rows) except -1:
-        self.copied[level] = <double*> malloc(n_rows * self.n_cells * sizeof(double))
+        self.copied[level] = <double*> allocate(
+            n_rows, times(self.n_cells, sizeof(double))
+        )
         if self.copied[level] == NULL:
             raise MemoryError
         return 0

@@ -16,8 +16,10 @@ the decrease in impurity. Up to a constant it is the negative loss.
 
 from libc.math cimport INFINITY
 from libc.stdint cimport uint8_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 from libc.string cimport memset
+
+from sklearn_bandit._memory cimport allocate_zeros
 
 from ._data cimport N_SLOTS
 
@@ -41,7 +43,9 @@ cdef class Target:
         """Make room for `n_slots` histograms."""
         self.n_slots = n_slots
         if count_rows:
-            self.sizes = <uint32_t*> calloc(n_slots * N_SLOTS, sizeof(uint32_t))
+            self.sizes = <uint32_t*> allocate_zeros(
+                n_slots, N_SLOTS * sizeof(uint32_t)
+            )
             if self.sizes == NULL:
                 raise MemoryError
         return 0
