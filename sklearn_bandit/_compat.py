@@ -63,6 +63,7 @@ __all__ = [
 
 from inspect import signature
 
+import numpy as np
 from sklearn._loss.loss import BaseLoss
 from sklearn.ensemble._forest import (
     MAX_INT,
@@ -88,6 +89,18 @@ from sklearn.utils.validation import _check_y as check_y
 # From scikit-learn 1.8 on, a bootstrap sample is drawn in proportion to the weights;
 # before, it is drawn uniformly and the trees get the weights.
 DRAWS_BY_WEIGHT = "sample_weight" in signature(_generate_sample_indices).parameters
+
+
+def make_tree(n_features, n_classes, n_outputs):
+    """Return a `Tree` without nodes.
+
+    From scikit-learn 1.10 on it is told how many categories each feature has; -1 says
+    that a feature is numerical.
+    """
+    if "left_cat_bitset" in NODE_DTYPE.names:
+        n_categories = np.full(n_features, -1, dtype=np.intp)
+        return Tree(n_features, n_classes, n_outputs, n_categories)
+    return Tree(n_features, n_classes, n_outputs)
 
 
 def callbacks_of(estimator):
@@ -125,6 +138,7 @@ __all__ += [
     "bootstrap_size",
     "callbacks_of",
     "class_weights",
+    "make_tree",
 ]
 
 

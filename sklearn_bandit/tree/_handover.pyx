@@ -1,13 +1,17 @@
 """Handing a grown tree over to scikit-learn.
 
 Nodes are assigned by the name of their fields, never by the layout of the structure, so
-that a field that a later scikit-learn adds keeps its zero. ``Tree.__setstate__`` trusts
-what it is given; the indices are therefore checked here.
+that a field that a later scikit-learn adds keeps its zero, unless it is known here.
+``Tree.__setstate__`` trusts what it is given; the indices are therefore checked here.
 """
 
 import numpy as np
 
-from sklearn_bandit._compat import NODE_DTYPE, Tree
+from sklearn_bandit import _compat
+
+# Kinds of split where scikit-learn's nodes tell them.
+LEAF = -1
+NUMERICAL = 0
 
 
 def to_sklearn_tree(nodes, values, max_depth, n_features, n_classes):
@@ -32,22 +36,42 @@ def to_sklearn_tree(nodes, values, max_depth, n_features, n_classes):
         The tree.
     """
     check_nodes(nodes, n_features)
-    records = nodes
-    if nodes.dtype != NODE_DTYPE:
-        records = np.zeros(len(nodes), dtype=NODE_DTYPE)
-        for name in nodes.dtype.names:
-            records[name] = nodes[name]
     n_outputs = len(n_classes)
-    tree = Tree(n_features, n_classes, n_outputs)
+    tree = _compat.make_tree(n_features, n_classes, n_outputs)
     tree.__setstate__(
         {
             "max_depth": max_depth,
             "node_count": len(nodes),
-            "nodes": records,
+            "nodes": to_records(nodes, _compat.NODE_DTYPE),
             "values": values.reshape(len(nodes), n_outputs, n_classes.max()),
         }
     )
     return tree
+
+
+def to_records(nodes, dtype):
+    """Return nodes with the fields of scikit-learn's.
+
+    Parameters
+    ----------
+    nodes : structured ndarray of shape (n_nodes,)
+        Nodes as they were grown.
+    dtype : numpy.dtype
+        That of scikit-learn's nodes.
+
+    Returns
+    -------
+    records : structured ndarray of shape (n_nodes,)
+        The same nodes, not copied if they have that type.
+    """
+    if nodes.dtype == dtype:
+        return nodes
+    records = np.zeros(len(nodes), dtype=dtype)
+    for name in nodes.dtype.names:
+        records[name] = nodes[name]
+    if "split_kind" in dtype.names:
+        records["split_kind"] = np.where(nodes["left_child"] < 0, LEAF, NUMERICAL)
+    return records
 
 
 def check_nodes(nodes, Py_ssize_t n_features):
