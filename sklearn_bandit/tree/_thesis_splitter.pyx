@@ -57,7 +57,8 @@ count_rows
     cdef Py_ssize_t n_stats             # numbers in a cell
     cdef Py_ssize_t n_drawn             # features in the present search
     cdef int32_t[::1] drawn
-    cdef double[:, :, ::1] cells        # feature drawn, bin, statistic
+    cdef Py_ssize_t[::1] slots          # of the features that still have arms
+    cdef readonly double[:, :, ::1] cells   # feature drawn, bin, statistic
     cdef uint8_t[:, ::1] alive          # arms: feature drawn, last bin on the left
     cdef double[:, ::1] mean
     cdef double[:, ::1] radius
@@ -83,6 +84,7 @@ count_rows
         self.batch_size = batch_size
         self.n_stats = n_classes if n_classes else N_POWERS
         self.drawn = np.empty(n_slots, dtype=np.int32)
+        self.slots = np.empty(n_slots, dtype=np.intp)
         self.cells = np.empty((n_slots, N_SLOTS, self.n_stats))
         self.alive = np.empty((n_slots, N_SLOTS), dtype=np.uint8)
         self.mean = np.empty((n_slots, N_SLOTS))
@@ -94,12 +96,13 @@ count_rows
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil:
-        cdef Py_ssize_t n_used = 0, n_new, n_alive, n_round = 0
+        cdef Py_ssize_t n_used = 0, n_new, n_arms, n_alive, n_round = 0
         cdef Py_ssize_t n_rounds = n // self.batch_size + 1
 
         if n < 2 * self.batch_size or limits.monotonic:
             return self.search_exactly(block, ids, n, totals, limits, n_constant, best)
-        n_alive = self.start(n_constant[0])
+        n_arms = self.start(n_constant[0])
+        n_alive = n_arms
         while n_used < n and n_alive > 1:
             n_new = min(self.batch_size, n - n_used)
             if not self.can_pay(n_new * self.count_features()):
@@ -110,7 +113,7 @@ count_rows
             n_used += n_new
             n_round += 1
             n_alive = self.eliminate(
-                split_delta(self.delta, n_alive, n_round, n_rounds)
+                split_delta(self.delta, n_arms, n_round, n_rounds)
             )
         if n_alive == 1:
             return self.take_best(best)
@@ -131,6 +134,8 @@ count_rows
                 &self.cells[slot, 0, 0], 0, N_SLOTS * self.n_stats * sizeof(double)
             )
             memset(&self.alive[slot, 0], 0, N_SLOTS)
+            # A single arm is taken without a sample.
+            memset(&self.mean[slot, 0], 0, N_SLOTS * sizeof(double))
             for bin in range(self.n_bins[self.drawn[slot]] - 1):
                 self.alive[slot, bin] = True
                 n_alive += 1
@@ -146,21 +151,26 @@ count_rows
         return False
 
     cdef Py_ssize_t count_features(self) noexcept nogil:
-        """Features with arms."""
+        """Count the features with arms, and list their slots."""
         cdef Py_ssize_t slot, n_features = 0
 
         for slot in range(self.n_drawn):
-            n_features += self.is_alive(slot)
+            if self.is_alive(slot):
+                self.slots[n_features] = slot
+                n_features += 1
         return n_features
 
     cdef void add_batch(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, Py_ssize_t n_new
     ) noexcept nogil:
-        """Sample rows, one out of each of as many equal stretches, and insert them."""
+        """Sample rows, one out of each of as many equal stretches, and insert them.
+
+        Only into histograms of features with arms: these are what is paid for.
+        """
         cdef double step = <double> n / n_new, weight, y
         cdef double* cell
         cdef const uint8_t* row
-        cdef Py_ssize_t i, slot, place
+        cdef Py_ssize_t i, k, slot, place, n_features = self.count_features()
         cdef uint32_t id
 
         for i in range(n_new):
@@ -177,7 +187,8 @@ count_rows
                 y = 0.0
             self.weight += weight
             self.squared_weight += weight * weight
-            for slot in range(self.n_drawn):
+            for k in range(n_features):
+                slot = self.slots[k]
                 cell = &self.cells[slot, row[self.drawn[slot]], 0]
                 if self.n_classes:
                     cell[block.labels[id]] += weight

@@ -3,9 +3,15 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_regression
+from sklearn_bandit.tree._grower import Grower
+from sklearn_bandit.tree._node_buffer import NodeBuffer
 
 from sklearn_bandit import tree
+from sklearn_bandit.bandit import normal_radius, split_delta
 from sklearn_bandit.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn_bandit.tree import _growth
+from sklearn_bandit.tree._packing import pack
+from sklearn_bandit.tree._problem import Problem
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +86,114 @@ def test_budget_is_kept(labelled):
         5, solver="mab-thesis", max_insertions=200_000, random_state=0
     ).fit(X, y)
     assert 0 < model.n_insertions_ <= 200_000
+
+
+def make_splitter(estimator, X, y):
+    """Make the splitter of an estimator, and what grows a tree with it."""
+    problem = Problem(pack(X), y.reshape(-1, 1), np.array([2]), "gini")
+    target = problem.target_maker()()
+    splitter = _growth.make_splitter(
+        estimator, problem, target, None, None, 0, False, len(y), False
+    )
+    grower = Grower(
+        problem.packed,
+        splitter,
+        problem.ids(),
+        max_depth=1,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_leaf=0.0,
+        min_impurity_decrease=0.0,
+        max_leaf_nodes=-1,
+        monotonic=False,
+        ranker=None,
+        buffer=NodeBuffer(),
+    )
+    return splitter, grower
+
+
+def test_counts_what_it_inserts():
+    """Every insertion adds one to a cell, while arms fall in different rounds."""
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 2, (60_000, 6)).astype(np.uint8)
+    score = X @ [0.0, 2.0, 3.0, 1.5, 1.0, 0.5] + 3.0 * rng.normal(size=len(X))
+    y = (score > score.mean()).astype(int)
+    model = tree.DecisionTreeClassifier(solver="mab-thesis", batch_size=500)
+    splitter, grower = make_splitter(model, X, y)
+    grower.grow()
+    inserted = np.asarray(splitter.cells).sum(axis=(1, 2))
+    assert len(np.unique(inserted)) > 2
+    assert inserted.max() < len(X)
+    assert splitter.n_insertions == inserted.sum()
+
+
+def insertions_of_search(X, y, n_copies, delta, by_survivors):
+    """Insertions of a search whose batches all hold the rows of X, once each."""
+    features = np.repeat(np.arange(X.shape[1]), X.max(axis=0))
+    bins = np.concatenate([np.arange(n) for n in X.max(axis=0)])
+    mean, variance = np.zeros(len(bins)), np.zeros(len(bins))
+    for arm, (feature, last) in enumerate(zip(features, bins, strict=True)):
+        is_left = X[:, feature] <= last
+        for side in (is_left, ~is_left):
+            q = np.bincount(y[side], minlength=2) / side.sum()
+            mean[arm] -= side.mean() * (q**2).sum()
+            variance[arm] += side.mean() * (4 * (q**3).sum() - 3 * (q**2).sum() ** 2)
+    variance -= mean**2
+    alive, n_insertions = np.arange(len(bins)), 0
+    for n_round in range(1, n_copies + 1):
+        n_insertions += len(y) * len(np.unique(features[alive]))
+        n_arms = len(alive) if by_survivors else len(bins)
+        share = split_delta(delta, n_arms, n_round, n_copies + 1)
+        radius = np.array(
+            [normal_radius(variance[arm], n_round * len(y), share) for arm in alive]
+        )
+        alive = alive[mean[alive] - radius <= (mean[alive] + radius).min()]
+        if len(alive) == 1:
+            return n_insertions
+    return n_insertions + n_copies * len(y) * len(np.unique(features[alive]))
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.1, 0.5])
+def test_error_is_divided_among_the_arms_at_the_start(delta):
+    """Those that are left do not get the share of those that fell.
+
+    A batch has one row of each stretch of equal rows: it is known what it holds.
+    """
+    rng = np.random.default_rng(7)
+    n_copies = 40
+    differs = False
+    for _ in range(5):
+        X = rng.integers(0, 20, (400, 3))
+        X[0], X[1] = 19, 0
+        score = X[:, 0] + 0.7 * X[:, 1] + 4.0 * rng.normal(size=len(X))
+        y = (score > score.mean()).astype(int)
+        model = tree.DecisionTreeClassifier(
+            solver="mab-thesis", batch_size=len(X), max_depth=1, delta=delta
+        )
+        copies = np.repeat(X, n_copies, axis=0).astype(np.uint8)
+        model.fit(copies, np.repeat(y, n_copies))
+        expected = insertions_of_search(X, y, n_copies, delta, False)
+        assert model.n_insertions_ == expected
+        differs |= expected != insertions_of_search(X, y, n_copies, delta, True)
+    assert differs
+
+
+def test_a_single_arm_needs_no_sample(monkeypatch):
+    """Whatever was in the memory that estimates go to."""
+
+    def empty(*arguments, **options):
+        memory = new(*arguments, **options)
+        if memory.dtype == np.float64:
+            memory[...] = np.nan
+        return memory
+
+    new = np.empty
+    x = np.arange(20_000) % 2
+    X = x.astype(np.uint8).reshape(-1, 1)
+    monkeypatch.setattr(np, "empty", empty)
+    stump = tree.DecisionTreeClassifier(solver="mab-thesis", max_depth=1).fit(X, x)
+    assert stump.tree_.node_count == 3
+    assert stump.n_insertions_ == 0
 
 
 def test_refuses_what_the_thesis_has_no_rule_for(labelled):
