@@ -8,6 +8,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_bandit._compat import _check_sample_weight
+from sklearn_bandit._thread_start import start_threads
 
 from ._packing import pack
 
@@ -59,6 +60,7 @@ def pack_samples(estimator, X, max_bins, n_threads, random_state):
     check_size(*X.shape)
     if X.shape[0] * X.shape[1] < MIN_PARALLEL:
         n_threads = 1
+    n_threads = start_threads(n_threads)
     packed = pack(X, max_bins, n_threads, random_state)
     allows_missing = (
         not issparse(X) and estimator.__sklearn_tags__().input_tags.allow_nan
