@@ -60,7 +60,7 @@ PARAMETER_CONSTRAINTS = {
     "delta": [Interval(Real, 0.0, 1.0, closed="left")],
     "batch_size": [Interval(Integral, 32, None, closed="left")],
     "tol": [Interval(Real, 0.0, None, closed="left")],
-    "max_insertions": [Interval(Integral, 0, None, closed="left"), None],
+    "max_insertions": [Interval(Integral, 1, None, closed="left"), None],
 }
 PARAMETERS = tuple(PARAMETER_CONSTRAINTS)
 
@@ -167,9 +167,14 @@ def grow_nodes(
         Insertions made.
     """
     n_samples = problem.n_samples
-    min_samples_leaf = _as_count(estimator.min_samples_leaf, n_samples)
+    # One more than there are samples says as much as any larger number.
+    min_samples_leaf = cap(
+        _as_count(estimator.min_samples_leaf, n_samples), n_samples + 1
+    )
     min_samples_split = max(
-        2, _as_count(estimator.min_samples_split, n_samples), 2 * min_samples_leaf
+        2,
+        cap(_as_count(estimator.min_samples_split, n_samples), n_samples + 1),
+        2 * min_samples_leaf,
     )
     constraints = monotonic_constraints(estimator, problem)
     splitter = make_splitter(
@@ -183,8 +188,10 @@ def grow_nodes(
         len(ids),
         is_subset,
     )
-    max_depth = MAX_INT32 if estimator.max_depth is None else estimator.max_depth
-    max_leaf_nodes = estimator.max_leaf_nodes
+    max_depth, max_leaf_nodes = estimator.max_depth, estimator.max_leaf_nodes
+    max_depth = MAX_INT32 if max_depth is None else cap(max_depth, MAX_INT32)
+    # Every leaf has a sample.
+    max_leaf_nodes = -1 if max_leaf_nodes is None else cap(max_leaf_nodes, len(ids))
     grower = Grower(
         problem.packed,
         splitter,
@@ -194,7 +201,7 @@ def grow_nodes(
         min_samples_leaf=min_samples_leaf,
         min_weight_leaf=estimator.min_weight_fraction_leaf * total_weight,
         min_impurity_decrease=estimator.min_impurity_decrease,
-        max_leaf_nodes=-1 if max_leaf_nodes is None else max_leaf_nodes,
+        max_leaf_nodes=max_leaf_nodes,
         monotonic=constraints is not None,
         ranker=make_ranker(estimator, problem),
         buffer=buffer,
@@ -216,7 +223,7 @@ def make_splitter(
 ):
     """Make the splitter that an estimator's `solver` asks for."""
     packed = problem.packed
-    max_features = count_features(estimator.max_features, problem.n_features)
+    max_features = count_drawn(estimator, problem.n_features)
     if constraints is None:
         constraints = np.zeros(problem.n_features, dtype=np.int8)
     n_thresholds = count_thresholds(estimator, problem)
@@ -226,7 +233,7 @@ def make_splitter(
         max_features,
         n_thresholds,
         constraints,
-        MAX_INT64 if budget is None else budget,
+        MAX_INT64 if budget is None else cap(budget, MAX_INT64),
         seed,
         count_rows,
     )
@@ -278,7 +285,7 @@ def make_splitter(
 
 def samples_nodes(estimator, n_samples, n_features, n_channels, has_budget=False):
     """Whether the solver samples the larger nodes of so many samples and features."""
-    n_drawn = min(count_features(estimator.max_features, n_features), n_features)
+    n_drawn = count_drawn(estimator, n_features)
     return (
         estimator.delta > 0.0
         and N_SLOTS * n_drawn * n_channels <= MAX_CELLS
@@ -291,7 +298,7 @@ def smallest_sampled(estimator, n_drawn, n_features, has_budget=False):
     solver = estimator.solver
     if solver == "exact":
         return MAX_INT64
-    n_rows = max(MIN_ROWS[solver], MIN_BATCHES[solver] * estimator.batch_size)
+    n_rows = max(MIN_ROWS[solver], MIN_BATCHES[solver] * int(estimator.batch_size))
     if (
         solver != "mab-thesis"
         and n_drawn >= n_features
@@ -328,7 +335,7 @@ def make_ranker(estimator, problem):
     these, and predicted no better.
     """
     packed = problem.packed
-    n_drawn = count_features(estimator.max_features, packed.n_features)
+    n_drawn = count_drawn(estimator, packed.n_features)
     if (
         packed.raw is None
         or count_thresholds(estimator, problem) > 0
@@ -341,13 +348,20 @@ def make_ranker(estimator, problem):
 
 def root_cost(estimator, problem):
     """Return the insertions that the search at the root takes at least."""
-    n_features = min(
-        count_features(estimator.max_features, problem.n_features), problem.n_features
-    )
+    n_features = count_drawn(estimator, problem.n_features)
     n_rows = problem.n_samples
     if n_rows >= smallest_sampled(estimator, n_features, problem.n_features, True):
-        n_rows = min(estimator.batch_size, n_rows)
+        n_rows = cap(estimator.batch_size, n_rows)
     return n_rows * n_features
+
+
+def cap(value, most):
+    """Return a number, or `most` if it is larger than that.
+
+    An int of Python: NumPy's would wrap around in what is computed from it, and larger
+    ones do not fit the kernels.
+    """
+    return min(int(value), most)
 
 
 def _as_count(value, n_samples):
@@ -366,6 +380,11 @@ def count_features(max_features, n_features):
     if isinstance(max_features, Integral):
         return max_features
     return max(1, int(max_features * n_features))
+
+
+def count_drawn(estimator, n_features):
+    """Return the number of features to look at in a node: at most all."""
+    return cap(count_features(estimator.max_features, n_features), n_features)
 
 
 def count_thresholds(estimator, problem):

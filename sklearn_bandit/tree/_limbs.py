@@ -11,9 +11,12 @@ from sklearn.utils import check_random_state
 
 from sklearn_bandit._compat import MAX_INT
 from sklearn_bandit._tasks import run_tasks
+from sklearn_bandit._thread_start import start_threads
 
 from ._growth import (
-    count_features,
+    MAX_INT32,
+    cap,
+    count_drawn,
     finish_tree,
     grow_nodes,
     samples_nodes,
@@ -73,7 +76,8 @@ class Limb:
             self.height = max(self.height, limb.depth - self.depth + limb.height)
             self.n_insertions += limb.n_insertions
         places = np.cumsum(sizes) - sizes
-        nodes = np.empty(sizes.sum(), dtype=self.nodes.dtype)
+        # Zeros: what is between the fields goes into model files as well.
+        nodes = np.zeros(sizes.sum(), dtype=self.nodes.dtype)
         values = np.empty((len(nodes), self.values.shape[1]))
         nodes[places] = self.nodes
         values[places] = self.values
@@ -165,7 +169,7 @@ def grow_limbs(
     while new:
         # The largest first: a small one at the end keeps no thread waiting.
         new.sort(key=lambda limb: -len(limb.ids))
-        run_tasks(grow, new, n_threads)
+        run_tasks(grow, new, start_threads(min(n_threads, len(new))))
         new = [limb for grown in new for limb in grown.limbs.values()]
     for limb in limbs:
         limb.join()
@@ -194,7 +198,7 @@ def smallest_cut(estimator, n_features):
     Nodes above these must be too large to be copied (see `Grower`), so that the rows
     stay in order: large enough to be sampled.
     """
-    n_drawn = min(count_features(estimator.max_features, n_features), n_features)
+    n_drawn = count_drawn(estimator, n_features)
     n_sampled = smallest_sampled(estimator, n_drawn, n_features)
     return max(MIN_CUT // n_features, 2 * n_sampled)
 
@@ -211,11 +215,11 @@ def cut(estimator, limb, n_cut):
     is_open = is_leaf & (nodes["n_node_samples"] <= n_cut)
     is_open &= nodes["impurity"] > EPSILON
     if estimator.max_depth is not None:
-        is_open &= depths < estimator.max_depth
+        is_open &= depths < cap(estimator.max_depth, MAX_INT32)
     random_state = check_random_state(limb.seed)
     for i in np.flatnonzero(is_open):
         ids = limb.ids[ends[i] - nodes["n_node_samples"][i] : ends[i]]
-        limb.limbs[i] = Limb(ids, depths[i], random_state.randint(MAX_INT))
+        limb.limbs[i] = Limb(ids, int(depths[i]), random_state.randint(MAX_INT))
 
 
 def node_depths(nodes):

@@ -11,13 +11,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from sklearn_bandit._compat import MAX_INT
+from sklearn_bandit._thread_start import start_threads
 
-from ._growth import finish_tree
+from ._growth import cap, finish_tree
 from ._limbs import EPSILON, Limb, can_cut, grow_limbs, node_depths
 from ._matrix import MatrixView, is_readable
 from ._packing import pack
 from ._problem import Problem
 from ._routing import MAX_NODES, list_samples, route, summarise_nodes
+from ._validation import check_size
 
 # One sample in so many is a scout: fewer leave more nodes undecided.
 SCOUT_SHARE = 4
@@ -26,14 +28,19 @@ SCOUT_SHARE = 4
 # 28 features MABSplit looked at 2,000 to 30,000 rows of a node.
 MIN_SCOUTS = 8192
 
+# A tree of this depth can have more nodes than can be routed to.
+DEEPEST = MAX_NODES.bit_length()
+
 
 def pays_to_scout(estimator, X, n_channels, weights):
     """Whether scouts can grow most of the tree, and nothing stands in their way."""
-    max_depth = estimator.max_depth
+    if estimator.max_depth is None:
+        return False
+    # Deeper trees have more leaves than is of interest here.
+    n_leaves = 2 ** cap(estimator.max_depth, DEEPEST)
     return (
-        max_depth is not None
-        and 2**max_depth < MAX_NODES // 2
-        and 2**max_depth * MIN_SCOUTS * SCOUT_SHARE <= X.shape[0]
+        n_leaves < MAX_NODES // 2
+        and n_leaves * MIN_SCOUTS * SCOUT_SHARE <= X.shape[0]
         and isinstance(X, np.ndarray)
         and is_readable(X)
         and weights is None
@@ -68,6 +75,8 @@ def grow_scouted(estimator, X, problem, seed, n_threads):
     n_insertions : int
         Insertions into histograms that were made.
     """
+    check_size(*X.shape)
+    n_threads = start_threads(n_threads)
     random_state = check_random_state(seed)
     scouts = pack_some(
         estimator, X, problem, draw_scouts(len(X), random_state), n_threads, seed
@@ -96,7 +105,7 @@ def grow_scouted(estimator, X, problem, seed, n_threads):
         rest = pack_some(estimator, X, problem, ids, n_threads, seed, memory)
         parts = np.split(rest.ids(), np.cumsum(sizes)[:-1])
         for i, part in zip(undecided, parts, strict=True):
-            tree.limbs[i] = Limb(part, depths[i], random_state.randint(MAX_INT))
+            tree.limbs[i] = Limb(part, int(depths[i]), random_state.randint(MAX_INT))
         grow_limbs(estimator, rest, list(tree.limbs.values()), n_threads)
         tree.join()
     return finish_tree(problem, tree.nodes, tree.values, tree.height), tree.n_insertions

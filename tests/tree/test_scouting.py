@@ -12,6 +12,7 @@ from sklearn_bandit.tree import (
     _classes,
     _growth,
     _scouting,
+    _validation,
 )
 from sklearn_bandit.tree._problem import Problem
 
@@ -218,6 +219,14 @@ def test_stays_at_home(scouted, parameters):
     assert not scouted
     DecisionTreeClassifier(**defaults).fit(X, score > 0)
     assert len(scouted) == 1
+
+
+@pytest.mark.parametrize("limit", ["MAX_SAMPLES", "MAX_FEATURES"])
+def test_refuses_what_the_kernels_cannot_index(scouted, monkeypatch, limit):
+    X, score = make_samples()
+    monkeypatch.setattr(_validation, limit, 5)
+    with pytest.raises(ValueError, match=r"At most 5 (samples|features)"):
+        DecisionTreeClassifier(max_depth=3).fit(X, score > 0)
 
 
 def test_pure_and_constant(scouted):
