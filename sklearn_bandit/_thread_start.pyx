@@ -11,6 +11,8 @@ from libc.stdlib cimport free
 from ._memory cimport allocate
 from ._openmp cimport thread_num
 
+from ._threads import effective_n_threads
+
 cdef extern from *:
     """
     #if defined(_OPENMP) && !defined(_WIN32)
@@ -76,6 +78,9 @@ def start_threads(int n_threads):
     cdef pthread_t* threads
     cdef unsigned char* marks
 
+    if n_threads > 1:
+        # Not where loops in several threads are impossible.
+        n_threads = effective_n_threads(n_threads)
     if n_threads <= 1:
         return 1
     with nogil:
