@@ -54,9 +54,13 @@ def test_huge_batches_of_a_large_node(value):
     X = rng.standard_normal((20_000, 6)).astype(np.float32)
     y = X[:, 0] > 0.1 * rng.standard_normal(len(X))
     for solver in ("mab", "mab-thesis"):
-        model = tree.DecisionTreeClassifier(solver=solver, batch_size=value)
-        exact = tree.DecisionTreeClassifier(solver="exact", max_depth=2)
-        assert_same_tree(model.set_params(max_depth=2).fit(X, y), exact.fit(X, y))
+        models = [
+            tree.DecisionTreeClassifier(
+                solver=solver, batch_size=number, max_depth=2, random_state=0
+            ).fit(X, y)
+            for number in (value, len(X))
+        ]
+        assert_same_tree(*models)
 
 
 @pytest.mark.parametrize("value", [*HUGE, np.int64(64), np.uint8(64)], ids=repr)
