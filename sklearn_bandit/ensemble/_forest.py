@@ -27,6 +27,7 @@ from sklearn_bandit._compat import (
     with_callbacks,
 )
 from sklearn_bandit._progress import ProgressMixin
+from sklearn_bandit._threads import limit_threads
 from sklearn_bandit.tree._bootstrap import draw_counts
 from sklearn_bandit.tree._growth import root_cost
 from sklearn_bandit.tree._problem import Problem, as_counts
@@ -128,9 +129,8 @@ class BanditForest(SparseInputMixin, ProgressMixin):
                 stacklevel=3,
             )
         else:
-            packed = pack_samples(
-                self, X, self.max_bins, effective_n_jobs(self.n_jobs), 0
-            )
+            n_threads = limit_threads(effective_n_jobs(self.n_jobs))
+            packed = pack_samples(self, X, self.max_bins, n_threads, 0)
             problem = Problem(
                 packed,
                 codes,

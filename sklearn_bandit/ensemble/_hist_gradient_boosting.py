@@ -26,7 +26,7 @@ from sklearn_bandit._compat import (
     with_callbacks,
 )
 from sklearn_bandit._progress import ProgressMixin
-from sklearn_bandit._threads import effective_n_threads
+from sklearn_bandit._threads import effective_n_threads, limit_threads
 from sklearn_bandit.tree._validation import encode_classes, unchanged_on_error
 
 from ._boosting._binning import READABLE
@@ -321,6 +321,12 @@ class BanditBoosting(ProgressMixin):
             seed=int(self._random_seed),
             state=self._sampling_state,
             **options,
+        )
+
+    def _predict_iterations(self, X, predictors, raw_predictions, is_binned, n_threads):
+        """Add predictions, as scikit-learn does, in a forked child without threads."""
+        super()._predict_iterations(
+            X, predictors, raw_predictions, is_binned, limit_threads(n_threads)
         )
 
     @property
