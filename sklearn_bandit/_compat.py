@@ -63,7 +63,8 @@ __all__ = [
 
 from inspect import signature
 
-from sklearn._loss.loss import BaseLoss
+import sklearn
+from sklearn._loss.loss import BaseLoss, HalfBinomialLoss, HalfMultinomialLoss
 from sklearn.ensemble._forest import (
     MAX_INT,
     _generate_sample_indices,
@@ -131,13 +132,23 @@ __all__ += [
 # In recent versions bin thresholds depend on the weights of the samples.
 BINS_BY_WEIGHT = "sample_weight" in signature(find_binning_thresholds).parameters
 
+# From scikit-learn 1.10 on, boosting takes the first of thresholds that are equally
+# good; before, the last if missing values go left. No name tells the versions apart.
+FIRST_OF_EQUAL_THRESHOLDS = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (
+    1,
+    10,
+)
+
 __all__ += [
     "ALMOST_INF",
     "BINS_BY_WEIGHT",
+    "FIRST_OF_EQUAL_THRESHOLDS",
     "PREDICTOR_RECORD_DTYPE",
     "SCORERS",
     "BaseLoss",
     "BinMapper",
+    "HalfBinomialLoss",
+    "HalfMultinomialLoss",
     "TreePredictor",
     "check_monotonic_cst",
     "check_y",
