@@ -6,7 +6,6 @@ import sys
 import textwrap
 
 import pytest
-
 from sklearn_bandit._threads import effective_n_threads, has_openmp
 
 # Models of all families. Their data are large enough for threads, but for the pursuit,

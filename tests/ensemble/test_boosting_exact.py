@@ -4,6 +4,8 @@ The data have no ties: with targets drawn from a continuous distribution no two 
 are equally good.
 """
 
+import copy
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -335,3 +337,23 @@ def test_which_of_equal_thresholds(equal_thresholds, first, monkeypatch):
 def test_equal_thresholds_as_the_installed_version(equal_thresholds):
     X, y = equal_thresholds
     assert_same_trees(*both(False, X, y, max_iter=1, max_leaf_nodes=3))
+
+
+@pytest.mark.parametrize("scoring", ["neg_median_absolute_error", "r2", "loss"])
+def test_early_stopping_by_weighted_scores(regression, scoring):
+    weights = np.random.RandomState(0).rand(N_SAMPLES)
+    ours, theirs = both(
+        False, *regression, weights, early_stopping=True, scoring=scoring
+    )
+    assert_same_trees(ours, theirs)
+    # A copy predicts by its own trees, not by those of the model.
+    copied = copy.copy(ours)
+    copied._predictors = []
+    assert np.ptp(copied.predict(regression[0])) == 0.0
+
+
+def test_validation_data_are_refused_without_early_stopping(regression):
+    X, y = regression
+    model = HistGradientBoostingRegressor(early_stopping=False)
+    with pytest.raises(ValueError, match="at the same time early_stopping is False"):
+        model.fit(X, y, X_val=X, y_val=y)
