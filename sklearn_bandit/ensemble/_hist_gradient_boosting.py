@@ -55,6 +55,9 @@ MIN_AUTO_SAMPLING_CLASSES = 500_000
 
 MAX_SEED = np.iinfo(np.uint32).max
 
+# Kernels number the rows by 32 bits.
+MAX_SAMPLES = np.iinfo(np.uint32).max
+
 
 PARAMETER_CONSTRAINTS = {
     "solver": [StrOptions({"auto", "exact", "mab"})],
@@ -105,6 +108,10 @@ class BanditBoosting(ProgressMixin):
         shown = {"X": X, "y": y, "sample_weight": sample_weight}
         with unchanged_on_error(self):
             X, known_categories = self._preprocess_training(X)
+            if len(X) > MAX_SAMPLES:
+                raise ValueError(
+                    f"At most {MAX_SAMPLES} samples are supported, not {len(X)}."
+                )
             y = self._encode_y(check_y(y, estimator=self))
             check_consistent_length(X, y)
             if sample_weight is not None:

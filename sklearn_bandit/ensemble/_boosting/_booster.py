@@ -178,9 +178,22 @@ class Booster:
             self.loss, *self.data.part(slice(None)), self.gradients, self.n_threads
         )
 
+    def _check(self, grower):
+        """Raise if the first tree could not be grown for want of finite gradients.
+
+        It would be a root, and the model a constant, whatever the data. Later trees may
+        be so: a loss that grows beyond all bounds says enough.
+        """
+        if not self.data.predictors and not np.isfinite(grower.sum_gradients):
+            raise ValueError(
+                "The gradients of the loss do not fit single precision: targets or "
+                "sample weights are too large. Scale them down."
+            )
+
     def _grow(self, grower, k, rng):
         """Grow one tree: number of insertions and predictor."""
         n_insertions = grower.grow(self.gradients[k], rng)
+        self._check(grower)
         values = self.learning_rate * leaf_values(grower, self.loss, self.data, k)
         grower.add_to(self.data.raw[:, k], values)
         return n_insertions, self.maker.make(grower.table(), values)

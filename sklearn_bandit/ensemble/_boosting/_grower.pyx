@@ -697,6 +697,11 @@ cdef class TreeGrower:
         )
 
     @property
+    def sum_gradients(self):
+        """Sum of the gradients of all rows that the tree was grown on."""
+        return self.nodes[0].sums.sum_g
+
+    @property
     def sample_indices(self):
         """Permutation of the rows in which every leaf is a stretch."""
         return self.rows.base
