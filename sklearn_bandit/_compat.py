@@ -64,12 +64,14 @@ __all__ = [
 from inspect import signature
 
 import numpy as np
-from sklearn._loss.loss import BaseLoss
+import sklearn
+from sklearn._loss.loss import BaseLoss, HalfBinomialLoss, HalfMultinomialLoss
 from sklearn.ensemble._forest import (
     MAX_INT,
     _generate_sample_indices,
     _get_n_samples_bootstrap,
 )
+from sklearn.ensemble._hist_gradient_boosting import gradient_boosting
 from sklearn.ensemble._hist_gradient_boosting.binning import (
     _BinMapper as BinMapper,
 )
@@ -103,9 +105,20 @@ def make_tree(n_features, n_classes, n_outputs):
     return Tree(n_features, n_classes, n_outputs)
 
 
+# Attributes that an estimator has during a fit that callbacks watch.
+CALLBACK_STATE = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
+
+
 def callbacks_of(estimator):
     """Return the callbacks that are registered on an estimator."""
     return getattr(estimator, "_skl_callbacks", [])
+
+
+def is_watched(estimator):
+    """Return whether callbacks, or those of a meta-estimator, want to know of a fit."""
+    return HAS_CALLBACKS and bool(
+        callbacks_of(estimator) or hasattr(estimator, "_parent_callback_ctx")
+    )
 
 
 def class_weights(forest, y, sample_weight):
@@ -130,6 +143,7 @@ def bootstrap_indices(random_state, n_samples, n_draws, sample_weight):
 
 
 __all__ += [
+    "CALLBACK_STATE",
     "DRAWS_BY_WEIGHT",
     "MAX_INT",
     "NODE_DTYPE",
@@ -138,6 +152,7 @@ __all__ += [
     "bootstrap_size",
     "callbacks_of",
     "class_weights",
+    "is_watched",
     "make_tree",
 ]
 
@@ -145,15 +160,38 @@ __all__ += [
 # In recent versions bin thresholds depend on the weights of the samples.
 BINS_BY_WEIGHT = "sample_weight" in signature(find_binning_thresholds).parameters
 
+# From scikit-learn 1.10 on, boosting takes the first of thresholds that are equally
+# good; before, the last if missing values go left. No name tells the versions apart.
+FIRST_OF_EQUAL_THRESHOLDS = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (
+    1,
+    10,
+)
+
+
+def stopping_scorer(booster):
+    """Return what scikit-learn's boosting judges early stopping by."""
+    return gradient_boosting.check_scoring(booster, booster.scoring)
+
+
+def print_iteration(booster, start):
+    """Print trees and scores of a booster's last iteration, which began at `start`."""
+    booster._print_iteration_stats(start)
+
+
 __all__ += [
     "ALMOST_INF",
     "BINS_BY_WEIGHT",
+    "FIRST_OF_EQUAL_THRESHOLDS",
     "PREDICTOR_RECORD_DTYPE",
     "SCORERS",
     "BaseLoss",
     "BinMapper",
+    "HalfBinomialLoss",
+    "HalfMultinomialLoss",
     "TreePredictor",
     "check_monotonic_cst",
     "check_y",
     "find_binning_thresholds",
+    "print_iteration",
+    "stopping_scorer",
 ]

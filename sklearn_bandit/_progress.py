@@ -6,51 +6,92 @@ An estimator with steps worth showing derives from :class:`ProgressMixin` and wr
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
-        with self._progress(n_steps=self.n_clusters) as progress:
-            for _ in range(self.n_clusters):
-                with progress.step("build"):
+        fitted = lambda: {"medoids_": list(medoids)}
+        with self._progress(self.max_iter, X=X, y=y, fitted=fitted) as progress:
+            for _ in range(self.max_iter):
+                with progress.step("swap"):
                     ...
+                if progress.should_stop:
+                    break
 
 Then ``set_callbacks(ProgressBar())`` draws a bar where the installed scikit-learn has
-callbacks, and ``verbose=1`` prints a line a step everywhere.
+callbacks, ``ScoringMonitor`` scores what is fitted so far, a callback can ask to stop,
+and ``verbose=1`` prints a line a step everywhere.
 """
 
 import time
 from contextlib import contextmanager
 
-from ._compat import HAS_CALLBACKS, CallbackSupportMixin
+from ._compat import CallbackSupportMixin, is_watched
 
 
 class ProgressMixin(CallbackSupportMixin):
     """Give an estimator ``set_callbacks`` and steps that can be watched."""
 
     @contextmanager
-    def _progress(self, n_steps=None, verbose=None):
-        """Open the fit as a task of at most `n_steps` steps (None: not known).
+    def _progress(
+        self,
+        n_steps=None,
+        verbose=None,
+        *,
+        X=None,
+        y=None,
+        sample_weight=None,
+        fitted=None,
+    ):
+        """Open the fit as a task of steps.
 
-        Steps are printed if `verbose` says so (None: the estimator's own `verbose`).
+        Parameters
+        ----------
+        n_steps : int or None
+            Most steps that there can be, 0 if the fit has none; None if not known.
+        verbose : bool or None
+            Whether to print the steps; None for the estimator's own `verbose`.
+        X, y, sample_weight
+            What is fitted, as passed to `fit`: callbacks may predict and score it.
+        fitted : callable or None
+            Returns the attributes that a copy of the estimator needs to predict as if
+            the fit had ended now, or None if it cannot yet. Only called by callbacks
+            that want such a copy.
+
+        Yields
+        ------
+        Progress
+            Has the steps.
         """
-        context = None
-        if HAS_CALLBACKS:
+        context, details = None, {}
+        if is_watched(self):
+            metadata = (
+                None if sample_weight is None else {"sample_weight": sample_weight}
+            )
+            details = {"estimator": self, "X": X, "y": y, "metadata": metadata}
             context = self._init_callback_context(max_subtasks=n_steps)
-            context.call_on_fit_task_begin(estimator=self)
+            context.call_on_fit_task_begin(**details)
+            details["reconstruction_attributes"] = fitted
         if verbose is None:
             verbose = getattr(self, "verbose", 0)
-        progress = Progress(self, context, n_steps, verbose)
-        yield progress
-        if HAS_CALLBACKS:
-            context.call_on_fit_task_end(estimator=self)
+        yield Progress(self, context, details, n_steps, verbose)
+        if context is not None:
+            context.call_on_fit_task_end(**details)
 
 
 class Progress:
-    """The steps of one fit."""
+    """The steps of one fit.
 
-    def __init__(self, estimator, context, n_steps, verbose):
+    Attributes
+    ----------
+    should_stop : bool
+        Whether a callback has asked, at the end of a step, for no more of them.
+    """
+
+    def __init__(self, estimator, context, details, n_steps, verbose):
         self.estimator = estimator
         self.context = context
+        self.details = details
         self.n_steps = n_steps
         self.verbose = verbose
         self.n_done = 0
+        self.should_stop = False
         self.start = time.perf_counter()
 
     @contextmanager
@@ -59,11 +100,11 @@ class Progress:
         task = None
         if self.context is not None:
             task = self.context.subcontext(task_name=name)
-            task.call_on_fit_task_begin(estimator=self.estimator)
+            task.call_on_fit_task_begin(**self.details)
         yield
         self.n_done += 1
-        if task is not None:
-            task.call_on_fit_task_end(estimator=self.estimator)
+        if task is not None and task.call_on_fit_task_end(**self.details):
+            self.should_stop = True
         if self.verbose:
             of = "" if self.n_steps is None else f" of at most {self.n_steps}"
             seconds = time.perf_counter() - self.start

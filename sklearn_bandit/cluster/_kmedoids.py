@@ -2,6 +2,7 @@
 
 import warnings
 from contextlib import nullcontext
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -254,6 +255,7 @@ class BanditKMedoids(
         self : object
             The fitted estimator.
         """
+        shown = {"X": X, "y": y, "sample_weight": sample_weight}
         X = self._check_X(X, reset=True)
         n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
         weights = np.ones(n_samples)
@@ -287,7 +289,8 @@ class BanditKMedoids(
             clusters, search = self._make_search(
                 algorithm, distances, weights[order], n_threads
             )
-            best = self._run(search, clusters, init, random_state)
+            hand_over = partial(self._fitted_so_far, X, order, params)
+            best = self._run(search, clusters, init, random_state, shown, hand_over)
 
         medoids, loss, n_iter, n_swaps, labels, converged = best
         self._hand_over(X, order[medoids], labels, order, n_samples, params)
@@ -320,16 +323,24 @@ class BanditKMedoids(
         rows = FullMatrix(distances) if fits else RowCache(distances, self.cache_size)
         return Clusters(rows, distances.order, weights, self.n_clusters, n_threads)
 
-    def _run(self, search, clusters, init, random_state):
-        """Run all starts; return the best: medoids, loss, counters, labels."""
+    def _run(self, search, clusters, init, random_state, shown, hand_over):
+        """Run all starts; return the best: medoids, loss, counters, labels.
+
+        Callbacks see `shown`, and what `hand_over` makes of medoids and their loss.
+        """
         n_init = self.n_init
         if n_init == "auto":
             n_init = 10 if isinstance(init, str) and init == "random" else 1
         elif not isinstance(init, str) or init == "build":
             n_init = 1
-        best = None
+        best, is_over = None, False
         n_steps = n_init * (self.n_clusters + self.max_iter)
-        with self._progress(n_steps=n_steps) as progress:
+
+        def fitted():
+            now = best[:2] if is_over else (clusters.medoids, clusters.loss)
+            return hand_over(*now)
+
+        with self._progress(n_steps, fitted=fitted, **shown) as progress:
             # With nobody to tell, telling would take longer than a step of small data.
             is_watched = self.verbose or callbacks_of(self)
             step = progress.step if is_watched else nullcontext
@@ -337,7 +348,7 @@ class BanditKMedoids(
                 self._start(search, clusters, init, random_state, step)
                 n_iter = n_swaps = 0
                 improved = self.n_clusters < clusters.n
-                while improved and n_iter < self.max_iter:
+                while improved and n_iter < self.max_iter and not progress.should_stop:
                     with step("swap"):
                         improved = search.swap_step()
                     n_iter += 1
@@ -350,9 +361,30 @@ class BanditKMedoids(
                         n_iter,
                         n_swaps,
                         clusters.labels.copy(),
-                        not improved,
+                        not improved or progress.should_stop,
                     )
+                if progress.should_stop:
+                    break
+            is_over = True
         return best
+
+    def _fitted_so_far(self, X, order, params, medoids, loss):
+        """Return the attributes that prediction needs; None before there are all."""
+        if len(medoids) < self.n_clusters:
+            return None
+        medoids = order[medoids]
+        return {
+            "_params": params,
+            "medoid_indices_": medoids,
+            "cluster_centers_": self._centers(X, medoids),
+            "inertia_": loss,
+        }
+
+    def _centers(self, X, medoids):
+        """Return the samples that are medoids; None if only distances are known."""
+        if isinstance(self.metric, str) and self.metric == "precomputed":
+            return None
+        return X[medoids] if hasattr(X, "shape") else [X[i] for i in medoids]
 
     def _start(self, search, clusters, init, random_state, step):
         """Choose the first medoids."""
@@ -395,12 +427,7 @@ class BanditKMedoids(
         """Set the attributes that prediction needs, and the labels."""
         self._params = params
         self.medoid_indices_ = medoids
-        if isinstance(self.metric, str) and self.metric == "precomputed":
-            self.cluster_centers_ = None
-        elif hasattr(X, "shape"):
-            self.cluster_centers_ = X[medoids]
-        else:
-            self.cluster_centers_ = [X[i] for i in medoids]
+        self.cluster_centers_ = self._centers(X, medoids)
         self.labels_ = np.empty(n_samples, dtype=np.intc)
         self.labels_[order] = labels
         if len(order) < n_samples:

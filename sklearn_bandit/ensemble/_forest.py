@@ -27,6 +27,7 @@ from sklearn_bandit._compat import (
     with_callbacks,
 )
 from sklearn_bandit._progress import ProgressMixin
+from sklearn_bandit._threads import limit_threads
 from sklearn_bandit.tree._bootstrap import draw_counts
 from sklearn_bandit.tree._growth import root_cost
 from sklearn_bandit.tree._problem import Problem, as_counts
@@ -90,6 +91,7 @@ class BanditForest(SparseInputMixin, ProgressMixin):
             return self._fit_forest(X, y, sample_weight)
 
     def _fit_forest(self, X, y, sample_weight):
+        shown = {"X": X, "y": y, "sample_weight": sample_weight}
         X, y = self._validate(X, y)
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, X)
@@ -128,9 +130,8 @@ class BanditForest(SparseInputMixin, ProgressMixin):
                 stacklevel=3,
             )
         else:
-            packed = pack_samples(
-                self, X, self.max_bins, effective_n_jobs(self.n_jobs), 0
-            )
+            n_threads = limit_threads(effective_n_jobs(self.n_jobs))
+            packed = pack_samples(self, X, self.max_bins, n_threads, 0)
             problem = Problem(
                 packed,
                 codes,
@@ -147,7 +148,7 @@ class BanditForest(SparseInputMixin, ProgressMixin):
                 for _ in range(n_more)
             ]
             spent = self.n_insertions_ if old else 0
-            new = self._grow_trees(trees, problem, spent)
+            new = self._grow_trees(trees, problem, old, spent, shown)
             self.estimators_ = old + new
             self.n_insertions_ = spent + sum(tree.n_insertions_ for tree in new)
 
@@ -203,8 +204,22 @@ class BanditForest(SparseInputMixin, ProgressMixin):
         """Choose the samples and features of the whole forest: here, all of them."""
         return X, codes, weights, None
 
-    def _grow_trees(self, trees, problem, spent):
+    def _fitted_so_far(self, trees):
+        """Return the attributes of a forest of these trees; None if there are none."""
+        if not trees:
+            return None
+        attributes = {"estimators_": trees}
+        if is_classifier(self) and self.n_outputs_ == 1:
+            attributes |= {
+                "classes_": self.classes_[0],
+                "n_classes_": self.n_classes_[0],
+            }
+        return attributes
+
+    def _grow_trees(self, trees, problem, old, spent, shown):
         """Grow trees in threads or, within a budget, one after the other."""
+        done = []
+        shown["fitted"] = lambda: self._fitted_so_far(old + done)
         options = {
             "bootstrap": self.bootstrap,
             "n_draws": self._n_samples_bootstrap,
@@ -214,11 +229,12 @@ class BanditForest(SparseInputMixin, ProgressMixin):
             "n_trees": len(trees),
         }
         # The lines that `verbose` asks for are joblib's and `grow_one`'s.
-        with self._progress(len(trees), verbose=False) as progress:
+        with self._progress(len(trees), verbose=False, **shown) as progress:
             if self.max_insertions is not None:
-                return self._grow_within_budget(
-                    trees, problem, self.max_insertions - spent, options, progress
+                self._grow_within_budget(
+                    trees, problem, self.max_insertions - spent, options, progress, done
                 )
+                return done
             # Trees are only waited for one by one if there is somebody to tell.
             watched = {"return_as": "generator"} if callbacks_of(self) else {}
             grown = Parallel(
@@ -229,25 +245,26 @@ class BanditForest(SparseInputMixin, ProgressMixin):
             )
             if not watched:
                 return grown
-            grown = iter(grown)
-            done = []
             for _ in trees:
                 with progress.step("tree"):
                     done.append(next(grown))
+                if progress.should_stop:
+                    grown.close()
+                    break
             return done
 
     @staticmethod
-    def _grow_within_budget(trees, problem, budget, options, progress):
+    def _grow_within_budget(trees, problem, budget, options, progress, grown):
         """Grow one tree after the other as long as the next can be paid for."""
-        grown = []
         for i, tree in enumerate(trees):
             if grown and budget < root_cost(tree, problem):
                 break
             with progress.step("tree"):
                 grow_one(tree, problem, i, budget=max(budget, 0), **options)
-            grown.append(tree)
+                grown.append(tree)
             budget -= tree.n_insertions_
-        return grown
+            if progress.should_stop:
+                break
 
     def _score_out_of_bag(self, X, codes):
         """Set the out-of-bag score and predictions."""

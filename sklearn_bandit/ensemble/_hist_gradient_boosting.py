@@ -6,6 +6,7 @@ to stop early. Fitting is our own: see ``sklearn_bandit.ensemble._boosting``.
 
 from functools import partial
 from numbers import Integral, Real
+from time import time
 
 import numpy as np
 from sklearn import ensemble
@@ -22,11 +23,12 @@ from sklearn_bandit._compat import (
     check_is_fitted,
     check_monotonic_cst,
     check_y,
+    print_iteration,
     validate_data,
     with_callbacks,
 )
 from sklearn_bandit._progress import ProgressMixin
-from sklearn_bandit._threads import effective_n_threads
+from sklearn_bandit._threads import effective_n_threads, limit_threads
 from sklearn_bandit.tree._validation import encode_classes, unchanged_on_error
 
 from ._boosting._binning import READABLE
@@ -52,6 +54,9 @@ MIN_AUTO_SAMPLING = 250_000
 MIN_AUTO_SAMPLING_CLASSES = 500_000
 
 MAX_SEED = np.iinfo(np.uint32).max
+
+# Kernels number the rows by 32 bits.
+MAX_SAMPLES = np.iinfo(np.uint32).max
 
 
 PARAMETER_CONSTRAINTS = {
@@ -100,8 +105,13 @@ class BanditBoosting(ProgressMixin):
         self : object
             Fitted estimator.
         """
+        shown = {"X": X, "y": y, "sample_weight": sample_weight}
         with unchanged_on_error(self):
             X, known_categories = self._preprocess_training(X)
+            if len(X) > MAX_SAMPLES:
+                raise ValueError(
+                    f"At most {MAX_SAMPLES} samples are supported, not {len(X)}."
+                )
             y = self._encode_y(check_y(y, estimator=self))
             check_consistent_length(X, y)
             if sample_weight is not None:
@@ -109,7 +119,7 @@ class BanditBoosting(ProgressMixin):
                 self._fitted_with_sw = True
             sample_weight = self._finalize_sample_weight(sample_weight, y)
             held_out = self._validate_held_out(X_val, y_val, sample_weight_val)
-            self._fit(X, y, sample_weight, held_out, known_categories)
+            self._fit(X, y, sample_weight, held_out, known_categories, shown)
         return self
 
     def _preprocess_training(self, X):
@@ -139,8 +149,8 @@ class BanditBoosting(ProgressMixin):
             raise ValueError("y_val is provided, but X_val was not provided.")
         if self.early_stopping is False:
             raise ValueError(
-                "X_val and y_val are passed to fit while early_stopping is False: set "
-                "it to 'auto' or True."
+                "X_val and y_val are passed to fit while at the same time "
+                "early_stopping is False: set it to 'auto' or True."
             )
         X = self._preprocess_X(X, reset=False)
         y = check_y(y, estimator=self)
@@ -156,8 +166,8 @@ class BanditBoosting(ProgressMixin):
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         return X, y, sample_weight
 
-    def _fit(self, X, y, sample_weight, held_out, known_categories):
-        """Fit to validated data."""
+    def _fit(self, X, y, sample_weight, held_out, known_categories, shown):
+        """Fit to validated data; `shown` is what callbacks get to see."""
         is_warm = self.warm_start and self._is_fitted()
         if not is_warm:
             # A warm start splits and bins as the first fit did, and goes on drawing.
@@ -190,7 +200,13 @@ class BanditBoosting(ProgressMixin):
         self._in_fit = True  # what scorers predict is binned
         try:
             self._boost(
-                train, held_out, known_categories, constraints, is_warm, n_threads
+                train,
+                held_out,
+                known_categories,
+                constraints,
+                is_warm,
+                n_threads,
+                shown,
             )
         finally:
             del self._in_fit
@@ -227,9 +243,10 @@ class BanditBoosting(ProgressMixin):
         return parts[::2], parts[1::2]
 
     def _boost(
-        self, train, held_out, known_categories, constraints, is_warm, n_threads
+        self, train, held_out, known_categories, constraints, is_warm, n_threads, shown
     ):
         """Bin the data and add trees until there are enough."""
+        start = time()
         X, y, sample_weight = train
         self._bin_mapper = fit_bin_mapper(
             X,
@@ -273,16 +290,34 @@ class BanditBoosting(ProgressMixin):
             held_out.join_all()
         stopping = EarlyStopping(self, booster, held_out, is_warm, n_threads)
         before = self.n_insertions_
-        with self._progress(n_steps=self.max_iter - self.n_iter_) as progress:
-            for _ in range(self.n_iter_, self.max_iter):
+        n_steps = self.max_iter - self.n_iter_
+        shown["fitted"] = self._fitted_so_far
+        with self._progress(n_steps, verbose=False, **shown) as progress:
+            for i in range(self.n_iter_, self.max_iter):
+                iteration_start = time()
                 with progress.step("iteration"):
                     trees = booster.iterate(self._feature_subsample_rng)
                     self._predictors.append(trees)
                     self.n_insertions_ = before + booster.n_insertions
                     should_stop = stopping.judge(trees)
-                if should_stop:
+                if self.verbose >= 2:
+                    print(f"[{i + 1}/{self.max_iter}] ", end="")
+                    print_iteration(self, iteration_start)
+                if should_stop or progress.should_stop:
                     break
         self._sampling_state = booster.state
+        if self.verbose:
+            n_trees = sum(map(len, self._predictors))
+            print(f"Fit {n_trees} trees in {time() - start:.3f} s")
+
+    def _fitted_so_far(self):
+        """Return the attributes of a model of the trees that there are by now."""
+        return {
+            "_in_fit": False,
+            "_predictors": list(self._predictors),
+            "train_score_": np.array(self.train_score_),
+            "validation_score_": np.array(self.validation_score_),
+        }
 
     def _make_booster(self, data, **options):
         """Make what adds the trees."""
@@ -321,6 +356,12 @@ class BanditBoosting(ProgressMixin):
             seed=int(self._random_seed),
             state=self._sampling_state,
             **options,
+        )
+
+    def _predict_iterations(self, X, predictors, raw_predictions, is_binned, n_threads):
+        """Add predictions, as scikit-learn does, in a forked child without threads."""
+        super()._predict_iterations(
+            X, predictors, raw_predictions, is_binned, limit_threads(n_threads)
         )
 
     @property

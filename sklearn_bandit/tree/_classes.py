@@ -7,7 +7,13 @@ from scipy.sparse import issparse
 from sklearn import tree as sklearn_tree
 from sklearn.utils import check_random_state, compute_sample_weight
 
-from sklearn_bandit._compat import MAX_INT, _fit_context, validate_data
+from sklearn_bandit._compat import (
+    MAX_INT,
+    _fit_context,
+    validate_data,
+    with_callbacks,
+)
+from sklearn_bandit._progress import ProgressMixin
 from sklearn_bandit._threads import effective_n_threads
 
 from ._docs import document
@@ -30,9 +36,10 @@ from ._validation import (
 )
 
 
-class _BanditTree(SparseInputMixin):
+class _BanditTree(SparseInputMixin, ProgressMixin):
     """What the tree estimators share: fitting. The rest is scikit-learn's."""
 
+    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, check_input=True):
         """Build a decision tree from the training set (X, y).
@@ -54,7 +61,9 @@ class _BanditTree(SparseInputMixin):
         self : object
             Fitted estimator.
         """
-        with unchanged_on_error(self):
+        # Callbacks see a fit without steps.
+        shown = {"X": X, "y": y, "sample_weight": sample_weight, "fitted": dict}
+        with unchanged_on_error(self), self._progress(0, **shown):
             return self._fit_tree(X, y, sample_weight, check_input)
 
     def _fit_tree(self, X, y, sample_weight, check_input):

@@ -7,7 +7,7 @@ from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
-from sklearn_bandit._compat import _check_sample_weight
+from sklearn_bandit._compat import CALLBACK_STATE, _check_sample_weight
 from sklearn_bandit._thread_start import start_threads
 
 from ._packing import pack
@@ -33,11 +33,16 @@ class SparseInputMixin:
 
 @contextmanager
 def unchanged_on_error(estimator):
-    """Give an estimator back its attributes if the body raises or is interrupted."""
+    """Give an estimator back its attributes if the body raises or is interrupted.
+
+    Callbacks that watch the fit are still to be told of its end.
+    """
     before = vars(estimator).copy()
     try:
         yield
     except BaseException:
+        now = vars(estimator)
+        before |= {name: now[name] for name in CALLBACK_STATE if name in now}
         vars(estimator).clear()
         vars(estimator).update(before)
         raise

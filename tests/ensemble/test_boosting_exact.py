@@ -4,6 +4,8 @@ The data have no ties: with targets drawn from a continuous distribution no two 
 are equally good.
 """
 
+import copy
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -17,6 +19,7 @@ from sklearn_bandit.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
+from sklearn_bandit.ensemble._boosting import _booster
 
 OURS = {True: HistGradientBoostingClassifier, False: HistGradientBoostingRegressor}
 THEIRS = {
@@ -291,3 +294,66 @@ def test_categories_have_no_monotonic_constraint(regression):
     )
     with pytest.raises(ValueError, match="Categorical features cannot have"):
         model.fit(X, y)
+
+
+@pytest.mark.parametrize("is_classifier", [False, True])
+def test_weights_with_a_column_that_says_nothing(regression, is_classifier):
+    """All of it is missing, or is where there is weight."""
+    X, y = regression
+    X, weights = X.copy(), np.ones(N_SAMPLES)
+    weights[:100] = 0.0
+    X[:, 1] = np.nan
+    X[100:, 2] = np.nan
+    y = y > np.median(y) if is_classifier else y
+    parameters = {"max_iter": 3, "random_state": 0}
+    model = OURS[is_classifier](**parameters).fit(X, y, weights)
+    # Of columns of zeros nothing can be learned either.
+    X[:, [1, 2]] = 0.0
+    assert_same_trees(model, OURS[is_classifier](**parameters).fit(X, y, weights))
+
+
+@pytest.fixture
+def equal_thresholds():
+    """Where the first feature is 0, the second has no value between 0 and 3."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.repeat([0.0, 1.0], 300), rng.integers(0, 4, 600)])
+    X[:300, 1] = np.resize([0.0, 3.0, np.nan], 300)
+    y = 100.0 * X[:, 0] + rng.random(600)
+    y[:300] += X[:300, 1] == 3  # missing values go with 0
+    return X, y
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_which_of_equal_thresholds(equal_thresholds, first, monkeypatch):
+    monkeypatch.setattr(_booster, "FIRST_OF_EQUAL_THRESHOLDS", first)
+    X, y = equal_thresholds
+    model = HistGradientBoostingRegressor(max_iter=1, max_leaf_nodes=3).fit(X, y)
+    root, left, *_ = model._predictors[0][0].nodes
+    assert (root["feature_idx"], left["feature_idx"]) == (0, 1)
+    assert left["missing_go_to_left"]
+    assert left["num_threshold"] == (0.5 if first else 2.5)
+
+
+def test_equal_thresholds_as_the_installed_version(equal_thresholds):
+    X, y = equal_thresholds
+    assert_same_trees(*both(False, X, y, max_iter=1, max_leaf_nodes=3))
+
+
+@pytest.mark.parametrize("scoring", ["neg_median_absolute_error", "r2", "loss"])
+def test_early_stopping_by_weighted_scores(regression, scoring):
+    weights = np.random.RandomState(0).rand(N_SAMPLES)
+    ours, theirs = both(
+        False, *regression, weights, early_stopping=True, scoring=scoring
+    )
+    assert_same_trees(ours, theirs)
+    # A copy predicts by its own trees, not by those of the model.
+    copied = copy.copy(ours)
+    copied._predictors = []
+    assert np.ptp(copied.predict(regression[0])) == 0.0
+
+
+def test_validation_data_are_refused_without_early_stopping(regression):
+    X, y = regression
+    model = HistGradientBoostingRegressor(early_stopping=False)
+    with pytest.raises(ValueError, match="at the same time early_stopping is False"):
+        model.fit(X, y, X_val=X, y_val=y)

@@ -22,7 +22,7 @@ def loss_of(n_classes):
 def test_same_as_scikit_learn(n, n_classes, weighted, n_threads):
     rng = np.random.default_rng(0)
     loss = loss_of(n_classes)
-    assert type(loss).__name__ in KERNELS
+    assert type(loss) in KERNELS
     n_trees = 1 if n_classes == 2 else n_classes
     y = rng.integers(0, n_classes, n).astype(np.float64)
     raw = np.asfortranarray(rng.standard_normal((n, n_trees)) * 10)
@@ -38,3 +38,24 @@ def test_same_as_scikit_learn(n, n_classes, weighted, n_threads):
     )
     for i, part in enumerate(expected):
         assert_allclose(out[..., i], part.T.reshape(n_trees, n), rtol=2e-7, atol=1e-30)
+
+
+def test_a_loss_is_known_by_its_class():
+    """What derives from scikit-learn's loss and has its name is another loss."""
+    scikit_learns = type(loss_of(2))
+
+    class Doubled(scikit_learns):
+        def gradient_hessian(self, *, gradient_out, hessian_out, **arguments):
+            super().gradient_hessian(
+                gradient_out=gradient_out, hessian_out=hessian_out, **arguments
+            )
+            gradient_out *= 2
+            return gradient_out, hessian_out
+
+    Doubled.__name__ = scikit_learns.__name__
+    Doubled.__module__ = scikit_learns.__module__
+    y, raw = np.array([0.0, 1.0, 1.0]), np.array([[0.5], [0.5], [-2.0]], order="F")
+    found, doubled = np.empty((2, 1, 3, 2), dtype=np.float32)
+    compute_gradients(loss_of(2), y, raw, None, found, 1)
+    compute_gradients(Doubled(), y, raw, None, doubled, 1)
+    assert_allclose(doubled, found * [2.0, 1.0], rtol=1e-6)

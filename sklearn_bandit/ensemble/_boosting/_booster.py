@@ -8,7 +8,11 @@ back.
 import numpy as np
 from sklearn.utils import gen_even_slices
 
-from sklearn_bandit._compat import BaseLoss
+from sklearn_bandit._compat import (
+    FIRST_OF_EQUAL_THRESHOLDS,
+    HalfBinomialLoss,
+    HalfMultinomialLoss,
+)
 from sklearn_bandit._tasks import run_tasks
 
 from ._grower import TreeGrower
@@ -22,8 +26,9 @@ from ._rows import Rows
 # of which the call takes five.
 TASK_SIZE = 16_384
 
-# scikit-learn's losses that have kernels of their own.
-KERNELS = {"HalfBinomialLoss": binomial, "HalfMultinomialLoss": multinomial}
+# scikit-learn's losses that have kernels of their own. They themselves: what derives
+# from one of them, or has its name, may compute something else.
+KERNELS = {HalfBinomialLoss: binomial, HalfMultinomialLoss: multinomial}
 
 
 class Booster:
@@ -112,6 +117,7 @@ class Booster:
                     builder,
                     self.data.columns,
                     n_threads=self.n_threads,
+                    first_of_equal=FIRST_OF_EQUAL_THRESHOLDS,
                     **self.grower_options,
                 )
             )
@@ -172,9 +178,22 @@ class Booster:
             self.loss, *self.data.part(slice(None)), self.gradients, self.n_threads
         )
 
+    def _check(self, grower):
+        """Raise if the first tree could not be grown for want of finite gradients.
+
+        It would be a root, and the model a constant, whatever the data. Later trees may
+        be so: a loss that grows beyond all bounds says enough.
+        """
+        if not self.data.predictors and not np.isfinite(grower.sum_gradients):
+            raise ValueError(
+                "The gradients of the loss do not fit single precision: targets or "
+                "sample weights are too large. Scale them down."
+            )
+
     def _grow(self, grower, k, rng):
         """Grow one tree: number of insertions and predictor."""
         n_insertions = grower.grow(self.gradients[k], rng)
+        self._check(grower)
         values = self.learning_rate * leaf_values(grower, self.loss, self.data, k)
         grower.add_to(self.data.raw[:, k], values)
         return n_insertions, self.maker.make(grower.table(), values)
@@ -223,8 +242,8 @@ def compute_gradients(loss, y, raw, sample_weight, out, n_threads):
         Threads to use.
     """
     # Of all losses only the multinomial one has several raw predictions a row.
-    if type(loss).__module__ == BaseLoss.__module__ and type(loss).__name__ in KERNELS:
-        kernel = KERNELS[type(loss).__name__]
+    kernel = KERNELS.get(type(loss))
+    if kernel is not None:
         kernel(y, raw, sample_weight, out, n_threads)
         return
 

@@ -81,7 +81,8 @@ default=None
         Early stopping: what counts as an improvement.""",
     "verbose": """
         int, default=0
-        If not 0, a line is printed for each iteration.""",
+        1 prints a line after the fit, 2 also one for each iteration: its trees, and the
+        scores that early stopping is judged by.""",
     "random_state": """
         int, RandomState instance or None, default=None
         Controls all random choices: rows for quantiles and for trees, features, and the

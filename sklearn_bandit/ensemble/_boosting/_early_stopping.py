@@ -4,9 +4,7 @@ What is scored and when to stop is decided by methods of scikit-learn's estimato
 they are given raw predictions that are kept up to date.
 """
 
-from sklearn.metrics import check_scoring
-
-from sklearn_bandit._compat import SCORERS
+from sklearn_bandit._compat import SCORERS, stopping_scorer
 
 
 class EarlyStopping:
@@ -43,7 +41,7 @@ class EarlyStopping:
             self.small = model._get_small_trainset(
                 booster.data.columns[:, : len(y)].T, y, weights, model._random_seed
             )
-            model._scorer = check_scoring(model, model.scoring)
+            model._scorer = stopping_scorer(model)
         else:
             model._scorer = None
         if not is_warm:
@@ -75,13 +73,20 @@ class EarlyStopping:
                 n_threads=self.n_threads,
             )
         bins, y, weights, rows = self.small
-        return model._check_early_stopping_scorer(
-            bins,
-            y,
-            weights,
-            bins_val,
-            y_val,
-            weights_val,
-            raw_predictions_small_train=raw[rows] if self.by_raw else None,
-            raw_predictions_val=raw_val if self.by_raw else None,
-        )
+        is_own = "_raw_predict" in vars(model)
+        try:
+            return model._check_early_stopping_scorer(
+                bins,
+                y,
+                weights,
+                bins_val,
+                y_val,
+                weights_val,
+                raw_predictions_small_train=raw[rows] if self.by_raw else None,
+                raw_predictions_val=raw_val if self.by_raw else None,
+            )
+        finally:
+            # scikit-learn leaves the bound method behind as an attribute: a copy of
+            # the model would predict by the model that it was copied from.
+            if not is_own:
+                vars(model).pop("_raw_predict", None)

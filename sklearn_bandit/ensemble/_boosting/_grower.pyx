@@ -17,9 +17,10 @@ import numpy as np
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, erfc, exp, pi, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memset
 
+from sklearn_bandit._memory cimport allocate, reallocate, times
 from sklearn_bandit.bandit._radii cimport (
     MIN_EFFECTIVE,
     effective_size,
@@ -90,6 +91,9 @@ cdef class TreeGrower:
         Monotonic constraints.
     interaction_cst : list of set or None
         Features that may occur together on a path.
+    first_of_equal : bool
+        Whether the first of equal thresholds is taken also if missing values go left;
+        if not, the last.
     n_threads : int
         Threads to use.
     """
@@ -140,20 +144,25 @@ cdef class TreeGrower:
         max_features,
         monotonic_cst,
         interaction_cst,
+        first_of_equal,
         int n_threads,
     ):
         self.builder = builder
         self.columns = columns
         self.n_features, self.n_samples = columns.shape[0], columns.shape[1]
-        self.max_leaf_nodes = 0 if max_leaf_nodes is None else max_leaf_nodes
-        self.max_depth = 0 if max_depth is None else max_depth
+        # Any integer is allowed; more leaves or levels than rows there cannot be.
+        if max_leaf_nodes is not None:
+            self.max_leaf_nodes = min(max_leaf_nodes, self.n_samples + 1)
+        if max_depth is not None:
+            self.max_depth = min(max_depth, self.n_samples + 1)
         self.max_features = max_features
         self.interaction_cst = interaction_cst
         self.monotonic = np.ascontiguousarray(monotonic_cst, dtype=np.int8)
-        self.rules.min_samples_leaf = min_samples_leaf
+        self.rules.min_samples_leaf = min(min_samples_leaf, self.n_samples + 1)
         self.rules.min_hessian = MIN_HESSIAN
         self.rules.l2 = l2_regularization + EPSILON
         self.rules.is_bounded = bool(np.any(monotonic_cst))
+        self.rules.first_of_equal = first_of_equal
         self.rules.width = builder.width
         self.n_threads = n_threads
         self.missing_bin = layout.missing_bin
@@ -166,7 +175,7 @@ cdef class TreeGrower:
         self.rows = self.partition.rows
         self.slots, self.live, self.free_slots = [], [], []
         self.tried = np.ones((2, self.n_features), dtype=np.uint8)
-        self.found = <Split*> realloc(NULL, 2 * self.n_features * sizeof(Split))
+        self.found = <Split*> allocate(times(2, self.n_features), sizeof(Split))
         if self.found == NULL:
             raise MemoryError()
 
@@ -225,13 +234,15 @@ cdef class TreeGrower:
     cdef Py_ssize_t _add_node(self) except -1:
         """Make room for one more node and return its number."""
         cdef void* nodes
+        cdef Py_ssize_t room
 
         if self.n_nodes == self.n_node_room:
-            self.n_node_room = max(64, 2 * self.n_node_room)
-            nodes = realloc(self.nodes, self.n_node_room * sizeof(Node))
+            room = max(64, 2 * self.n_node_room)
+            nodes = reallocate(self.nodes, room, sizeof(Node))
             if nodes == NULL:
                 raise MemoryError()
             self.nodes = <Node*> nodes
+            self.n_node_room = room
         self.n_nodes += 1
         memset(&self.nodes[self.n_nodes - 1], 0, sizeof(Node))
         self.nodes[self.n_nodes - 1].left = -1
@@ -684,6 +695,11 @@ cdef class TreeGrower:
                 if self.nodes[node].left < 0
             ]
         )
+
+    @property
+    def sum_gradients(self):
+        """Sum of the gradients of all rows that the tree was grown on."""
+        return self.nodes[0].sums.sum_g
 
     @property
     def sample_indices(self):

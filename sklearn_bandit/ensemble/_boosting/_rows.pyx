@@ -8,7 +8,9 @@ import numpy as np
 
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t, uint16_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
+
+from sklearn_bandit._memory cimport allocate_zeros
 
 cdef enum:
     BLOCK_ROWS = 512
@@ -30,7 +32,7 @@ cdef class Rows:
     def __cinit__(self, layout, const uint8_t[:, :] columns, int n_threads):
         self.n_samples = columns.shape[1]
         self.n_groups = len(layout.groups)
-        self.groups = <GroupRows*> calloc(max(self.n_groups, 1), sizeof(GroupRows))
+        self.groups = <GroupRows*> allocate_zeros(self.n_groups, sizeof(GroupRows))
         if self.groups == NULL:
             raise MemoryError()
         self.arrays = [None] * self.n_groups

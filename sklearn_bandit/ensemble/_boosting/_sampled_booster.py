@@ -169,6 +169,7 @@ class SampledBooster(Booster):
             return super()._grow(grower, k, rng)
         data, gradients = self.data, self.gradients[k]
         n_insertions = grower.grow(gradients, rng, self.chosen)
+        self._check(grower)
         self.evidence[k] = grower.regret(gradients, data.n_samples)
         values = self.learning_rate * leaf_values(grower, self.loss, data, k)
         table = grower.table()

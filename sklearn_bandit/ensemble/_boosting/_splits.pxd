@@ -7,6 +7,7 @@ cdef struct Rules:
     double min_hessian          # least sum of hessians of a child
     double l2                   # regularisation; a tiny number avoids 0 / 0
     bint is_bounded             # whether there are monotonic constraints
+    bint first_of_equal         # of equal thresholds, see `_scan`
     int width                   # doubles a cell; the sum of hessians is the half-th
 
 cdef struct NodeSums:

@@ -98,8 +98,8 @@ cdef void _scan(
 ) noexcept nogil:
     """Take the best of some thresholds if it is better than what was best so far.
 
-    Of equal thresholds (there are no rows between them) the first is taken if missing
-    values go right and the last if they go left, as scikit-learn does.
+    Of equal thresholds (there are no rows between them) the first is taken. Versions of
+    scikit-learn before 1.10 take the last if missing values go left.
     """
     cdef double[MAX_CELLS] scores
     cdef double top = -1.0, gain
@@ -125,7 +125,7 @@ cdef void _scan(
             top = scores[i]
     if top < 0.0:
         return
-    if missing_left:
+    if missing_left and not rules.first_of_equal:
         where = n_candidates - 1
         while scores[where] != top:
             where -= 1

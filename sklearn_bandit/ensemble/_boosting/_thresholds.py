@@ -101,15 +101,21 @@ def _find_thresholds(X, features, max_bins, weights):
     columns = np.ascontiguousarray(X[:, features[0] : features[-1] + 1].T)
     columns = columns[features - features[0]]
     if weights is not None:
-        return [
-            find_binning_thresholds(
-                column.astype(np.float64), max_bins, sample_weight=weights
-            )
-            for column in columns
-        ]
+        return [_cut_weighted(column, max_bins, weights) for column in columns]
     # Radix sort for integers of one or two bytes.
     columns.sort(axis=1, kind="stable" if columns.dtype.itemsize <= 2 else None)
     return [_cut(column, max_bins) for column in columns]
+
+
+def _cut_weighted(column, max_bins, weights):
+    """Thresholds of a column whose values have weights."""
+    column = column.astype(np.float64)
+    counts = ~np.isnan(column) & (weights != 0)
+    if not counts.any():  # scikit-learn's function would raise
+        return np.empty(0)
+    return find_binning_thresholds(
+        column[counts], max_bins, sample_weight=weights[counts]
+    )
 
 
 def _cut(column, max_bins):
