@@ -26,7 +26,8 @@ SYMBOLS = "-g" in os.environ.get("CFLAGS", "").split()
 GENERATED = "build/boundscheck" if BOUNDSCHECK else "build/cython"
 
 # The module with Cython's own memoryview and function types. Without it every kernel
-# has a copy: 47 seconds of Cython, 275 of gcc and 11 MB, against 18, 90 and 5.
+# has a copy. Processor time of all kernels: 18 seconds of Cython instead of 47; of gcc
+# (-g0), 0.8 instead of 4.2 for a small kernel, 1.5 instead of 4.8 for a large one.
 SHARED = "sklearn_bandit._cython_shared"
 
 DIRECTIVES = {
@@ -52,7 +53,8 @@ UNIX_FLAGS = [
     "-Wno-unused-function",
     "-Wno-unused-variable",
 ]
-# Python's own flags may ask for symbols: 47 MB of them, and a third of gcc's time.
+# Python's own flags may ask for symbols, which take a quarter of gcc's time and four
+# fifths of the size.
 if not SYMBOLS:
     UNIX_FLAGS.append("-g0")
 MSVC_FLAGS = ["/O2"]
