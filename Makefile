@@ -22,7 +22,7 @@ help:
 	@echo "make test              the tests"
 	@echo "make test-oldest       the tests, oldest supported scikit-learn and numpy"
 	@echo "make test-boundscheck  the tests, bounds checks compiled into the kernels"
-	@echo "make lint              ruff, cython-lint"
+	@echo "make lint              what pre-commit runs (ruff, cython-lint, codespell), and mypy"
 	@echo "make format            let ruff mend what it can"
 	@echo "make docs              HTML documentation in doc/_build/html"
 	@echo "make bench NAME=...    a named benchmark; without NAME, the list"
@@ -52,8 +52,9 @@ $(VENV)/.extra-%: $(VENV)/.installed
 	$(VENV)/bin/pip install $(PIP_FLAGS) -r $(VENV)/$*.txt
 	touch $@
 
-$(VENV)/.lint: $(VENV)/bin/python
-	$(VENV)/bin/pip install $(PIP_FLAGS) ruff cython-lint
+$(VENV)/.lint: $(VENV)/bin/python pyproject.toml
+	$(VENV)/bin/python .ci/requirements.py lint > $(VENV)/lint.txt
+	$(VENV)/bin/pip install $(PIP_FLAGS) -r $(VENV)/lint.txt
 	touch $@
 
 # The kernels use no C interface of numpy or scikit-learn: what was built with the newest
@@ -91,9 +92,8 @@ test-boundscheck: $(CHECKED)/.installed
 	$(PYTEST_ENV) $(CHECKED)/bin/pytest -n $(JOBS) $(ARGS)
 
 lint: $(VENV)/.lint
-	$(VENV)/bin/ruff check .
-	$(VENV)/bin/ruff format --check .
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cython-lint sklearn_bandit
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" pre-commit run --all-files
+	$(VENV)/bin/mypy
 
 format: $(VENV)/.lint
 	$(VENV)/bin/ruff check --fix .

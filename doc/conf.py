@@ -18,6 +18,8 @@ exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
 default_role = "literal"
 
+# Types are in the docstrings, with what they mean.
+autodoc_typehints = "none"
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False

@@ -13,7 +13,7 @@ DEPENDENCIES = ["scikit-learn", "numpy", "scipy", "joblib", "threadpoolctl"]
 OPTIONAL = ["pandas", "matplotlib", "dask"]
 
 
-def show_versions():
+def show_versions() -> None:
     """Print the versions and the machine, for bug reports and benchmarks.
 
     Examples

@@ -3,6 +3,8 @@
 import importlib
 import pkgutil
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -37,10 +39,48 @@ def test_show_versions(capsys):
     assert "OpenMP" in out
 
 
+def run(code):
+    """What a fresh interpreter prints."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_sub_packages_are_imported_on_use():
+    out = run(
+        "import sys, sklearn_bandit\n"
+        "loaded = [name for name in sys.modules if name == 'sklearn'"
+        " or name.startswith('sklearn_bandit.') and name.count('.') > 1]\n"
+        "assert not loaded, loaded\n"
+        "assert 'ensemble' in dir(sklearn_bandit)\n"
+        "print(sklearn_bandit.ensemble.RandomForestClassifier.__module__)\n"
+        "from sklearn_bandit import *\n"
+        "print(cluster.__name__)\n"
+    )
+    assert out.split() == [
+        "sklearn_bandit.ensemble._random_forest",
+        "sklearn_bandit.cluster",
+    ]
+
+
+def test_every_sub_package_is_a_public_name():
+    packages = {
+        module.name
+        for module in pkgutil.iter_modules(sklearn_bandit.__path__)
+        if module.ispkg and not module.name.startswith("_")
+    }
+    assert packages <= set(sklearn_bandit.__all__)
+    assert packages <= set(dir(sklearn_bandit))
+
+
+def test_unknown_attribute():
+    with pytest.raises(AttributeError, match="has no attribute 'forest'"):
+        _ = sklearn_bandit.forest
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_public_names_exist(name):
-    if name.endswith(".demo"):
-        pytest.skip("a command")
+    if name.endswith((".demo", "._cython_shared")):
+        pytest.skip("a command, or Cython's own")
     module = importlib.import_module(name)
     for public in getattr(module, "__all__", []):
         assert hasattr(module, public), public

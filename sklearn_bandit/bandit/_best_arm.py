@@ -4,14 +4,18 @@ Algorithms 1 and 2 of the thesis, with the arms compared with the leader on comm
 references and the batches growing geometrically.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, inf, log2
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, validate_params
+from .._typing import RandomState
 from ._arms import Arms
 from ._radii import split_delta
 
@@ -91,21 +95,21 @@ class BestArmResult:
     prefer_skip_nested_validation=True,
 )
 def best_arm(
-    pull,
-    n_arms,
-    n_references,
+    pull: Callable[[np.ndarray, np.ndarray], ArrayLike],
+    n_arms: int,
+    n_references: int | None,
     *,
-    k=1,
-    delta=0.01,
-    batch_size=128,
-    radius="paired",
-    sigma=None,
-    reward_range=None,
-    exact=None,
-    max_pulls=None,
-    tol=0.0,
-    random_state=None,
-):
+    k: int = 1,
+    delta: float = 0.01,
+    batch_size: int = 128,
+    radius: Literal["paired", "normal", "bernstein", "hoeffding"] = "paired",
+    sigma: float | None = None,
+    reward_range: float | None = None,
+    exact: Callable[[np.ndarray], ArrayLike] | bool | None = None,
+    max_pulls: int | None = None,
+    tol: float = 0.0,
+    random_state: RandomState = None,
+) -> BestArmResult:
     """Find the arms with the smallest mean reward from as few rewards as it takes.
 
     Every arm that may still be among the best is pulled on the same batch of

@@ -4,8 +4,10 @@ import warnings
 from contextlib import nullcontext
 from functools import partial
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
@@ -237,7 +239,9 @@ class BanditKMedoids(
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(
+        self, X: Any, y: None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Choose the medoids.
 
         Parameters
@@ -460,7 +464,7 @@ class BanditKMedoids(
                 stacklevel=3,
             )
 
-    def transform(self, X):
+    def transform(self, X: Any) -> np.ndarray:
         """Compute the distance of each sample to each medoid.
 
         Parameters
@@ -477,7 +481,7 @@ class BanditKMedoids(
         check_is_fitted(self)
         return self._to_medoids(self._check_X(X, reset=False))
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Return the nearest medoid of each sample.
 
         Parameters
@@ -492,7 +496,9 @@ class BanditKMedoids(
         """
         return self.transform(X).argmin(axis=1).astype(np.intc)
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(
+        self, X: Any, y: None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the negative sum of the distances to the nearest medoid.
 
         Parameters

@@ -9,8 +9,10 @@ References
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._compat import Interval, validate_params
+from .._typing import RandomState
 
 _SHAPE = {
     "n_atoms": [Interval(Integral, 1, None, closed="left")],
@@ -23,8 +25,13 @@ _SHAPE = {
 
 @validate_params(_SHAPE, prefer_skip_nested_validation=True)
 def make_normal_custom(
-    n_atoms=100, n_features=10_000, n_queries=1, *, dtype=np.float32, random_state=None
-):
+    n_atoms: int = 100,
+    n_features: int = 10_000,
+    n_queries: int = 1,
+    *,
+    dtype: DTypeLike = np.float32,
+    random_state: RandomState = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Generate NORMAL_CUSTOM: every vector is normal around a level of its own.
 
     Each atom has a level theta_i drawn from N(0, 1) and coordinates drawn from
@@ -78,15 +85,15 @@ def make_normal_custom(
     prefer_skip_nested_validation=True,
 )
 def make_correlated_normal_custom(
-    n_atoms=100,
-    n_features=10_000,
-    n_queries=1,
+    n_atoms: int = 100,
+    n_features: int = 10_000,
+    n_queries: int = 1,
     *,
-    noise=1.0,
-    query_noise=0.3,
-    dtype=np.float32,
-    random_state=None,
-):
+    noise: float = 1.0,
+    query_noise: float = 0.3,
+    dtype: DTypeLike = np.float32,
+    random_state: RandomState = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Generate CORRELATED_NORMAL_CUSTOM: atoms are noisy multiples of the query.
 
     The query has a level theta drawn from N(0, 1) and coordinates drawn from N(theta,
@@ -150,8 +157,13 @@ def make_correlated_normal_custom(
 
 @validate_params(_SHAPE, prefer_skip_nested_validation=True)
 def make_symmetric_normal(
-    n_atoms=100, n_features=10_000, n_queries=1, *, dtype=np.float32, random_state=None
-):
+    n_atoms: int = 100,
+    n_features: int = 10_000,
+    n_queries: int = 1,
+    *,
+    dtype: DTypeLike = np.float32,
+    random_state: RandomState = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Generate SymmetricNormal: nothing tells one atom from another.
 
     All coordinates of atoms and queries are drawn from N(0, 1) [1]_. The gaps between

@@ -9,8 +9,10 @@ References
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._compat import Interval, validate_params
+from .._typing import RandomState
 
 # The thesis's table of notes, in hertz.
 THESIS_NOTES = {"C4": 256, "E4": 330, "G4": 392, "C5": 512, "E5": 660, "G5": 784}
@@ -38,15 +40,15 @@ _A4 = 69  # its number on a MIDI keyboard
     prefer_skip_nested_validation=True,
 )
 def make_simple_song(
-    n_repeats=1,
+    n_repeats: int = 1,
     *,
-    interval=60.0,
-    n_notes=48,
-    sample_rate=44_100,
-    noise=0.0,
-    dtype=np.float32,
-    random_state=None,
-):
+    interval: float = 60.0,
+    n_notes: int = 48,
+    sample_rate: int = 44_100,
+    noise: float = 0.0,
+    dtype: DTypeLike = np.float32,
+    random_state: RandomState = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Generate SimpleSong: two alternating chords, and the notes to find in them.
 
     An A interval plays the chord C4-E4-G4 with weights 1:2:3, a B interval plays

@@ -4,9 +4,11 @@ Prediction, importances and out-of-bag scores are those of scikit-learn's forest
 """
 
 import warnings
+from typing import Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import DataConversionWarning
@@ -28,6 +30,7 @@ from sklearn_bandit._compat import (
 )
 from sklearn_bandit._progress import ProgressMixin
 from sklearn_bandit._threads import limit_threads
+from sklearn_bandit._typing import MatrixLike
 from sklearn_bandit.tree._bootstrap import draw_counts
 from sklearn_bandit.tree._growth import root_cost
 from sklearn_bandit.tree._problem import Problem, as_counts
@@ -69,7 +72,9 @@ class BanditForest(SparseInputMixin, ProgressMixin):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Build a forest of trees from the training set (X, y).
 
         Parameters
@@ -307,7 +312,7 @@ class BanditForest(SparseInputMixin, ProgressMixin):
 class ForestClassifierMixin:
     """Prediction of classes."""
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray | list[np.ndarray]:
         """Predict class probabilities: the mean over the trees.
 
         Parameters
@@ -326,7 +331,7 @@ class ForestClassifierMixin:
 class ForestRegressorMixin:
     """Prediction of real values."""
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict real values: the mean over the trees.
 
         Parameters

@@ -7,8 +7,10 @@ to stop early. Fitting is our own: see ``sklearn_bandit.ensemble._boosting``.
 from functools import partial
 from numbers import Integral, Real
 from time import time
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn import ensemble
 from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
@@ -74,14 +76,14 @@ class BanditBoosting(ProgressMixin):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
-        X,
-        y,
-        sample_weight=None,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        X_val=None,
-        y_val=None,
-        sample_weight_val=None,
-    ):
+        X_val: ArrayLike | None = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -365,7 +367,7 @@ class BanditBoosting(ProgressMixin):
         )
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> np.ndarray:
         """Share of each feature in the gain of all splits."""
         check_is_fitted(self)
         gain = np.zeros(self._n_features)

@@ -59,7 +59,7 @@ class PatchForest(BanditForest):
         super()._score_out_of_bag(columns, codes)
 
     @property
-    def estimators_samples_(self):
+    def estimators_samples_(self) -> list[np.ndarray]:
         """The samples that each tree was fitted to, by their number in the data."""
         return [self.patch_samples_[drawn] for drawn in self._get_estimators_indices()]
 

@@ -1,8 +1,11 @@
 """Permutation importance on the samples that each tree has not seen."""
 
+from collections.abc import Callable
 from numbers import Integral
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.utils import (
@@ -14,6 +17,7 @@ from sklearn.utils import (
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._compat import Interval, check_is_fitted, validate_params
+from .._typing import RandomState
 
 MAX_SEED = np.iinfo(np.int32).max
 
@@ -31,8 +35,15 @@ MAX_SEED = np.iinfo(np.int32).max
     prefer_skip_nested_validation=True,
 )
 def oob_permutation_importance(
-    forest, X, y, *, scoring=None, n_repeats=1, n_jobs=None, random_state=None
-):
+    forest: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    scoring: str | Callable[..., float] | None = None,
+    n_repeats: int = 1,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> Bunch:
     """Permutation importance of features, on each tree's out-of-bag samples.
 
     A tree is scored on the samples that its bootstrap sample left out, then again with

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 from sklearn.utils import check_array
 
@@ -26,7 +27,7 @@ class StabilityResult:
 
     stability: float
     variance: float
-    interval: tuple
+    interval: tuple[float, float]
 
 
 @validate_params(
@@ -36,7 +37,9 @@ class StabilityResult:
     },
     prefer_skip_nested_validation=True,
 )
-def feature_selection_stability(selections, *, confidence_level=0.95):
+def feature_selection_stability(
+    selections: ArrayLike, *, confidence_level: float = 0.95
+) -> StabilityResult:
     r"""Measure how alike the feature selections of repeated runs are.
 
     With :math:`\hat p_f` the share of the :math:`M` runs that select feature
@@ -105,7 +108,9 @@ def feature_selection_stability(selections, *, confidence_level=0.95):
     return StabilityResult(float(stability), float(variance), interval)
 
 
-def select_largest(importances, n_features_to_select):
+def select_largest(
+    importances: ArrayLike, n_features_to_select: int
+) -> NDArray[np.bool_]:
     """Select the features with the largest importances of each run.
 
     Parameters

@@ -1,6 +1,9 @@
 """Output layers as maximum inner product search (thesis, chapter 5)."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._compat import check_is_fitted, validate_data
 from ..neighbors import BanditMIPS
@@ -45,7 +48,7 @@ class MIPSPredictor:
     True
     """
 
-    def __init__(self, classifier, **parameters):
+    def __init__(self, classifier: Any, **parameters: Any) -> None:
         check_is_fitted(classifier)
         weights = np.atleast_2d(classifier.coef_)
         self.classifier = classifier
@@ -64,7 +67,7 @@ class MIPSPredictor:
         self.search_ = BanditMIPS(n_neighbors=1, **parameters)
         self.search_.fit(np.column_stack([weights, intercepts]))
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the class of each row of X.
 
         Parameters
@@ -79,7 +82,7 @@ class MIPSPredictor:
         """
         return self.top_classes(X, 1)[:, 0]
 
-    def top_classes(self, X, k):
+    def top_classes(self, X: ArrayLike, k: int) -> np.ndarray:
         """Find the k classes with the largest scores.
 
         Parameters

@@ -1,14 +1,17 @@
 """The estimator: validation, parameters, and the bookkeeping of atoms."""
 
 from numbers import Integral, Real
+from typing import Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
 from .._threads import effective_n_threads
+from .._typing import MatrixLike
 from ._index import AtomIndex
 from ._routes import Request, search
 from ._search import to_single
@@ -158,7 +161,7 @@ class BanditMIPS(BaseEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: None = None) -> Self:
         """Take the atoms.
 
         Parameters
@@ -186,7 +189,7 @@ class BanditMIPS(BaseEstimator):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:
         """Add atoms behind those that are there.
 
         Parameters
@@ -208,7 +211,7 @@ class BanditMIPS(BaseEstimator):
         self.n_samples_fit_ = self._index.n_atoms
         return self
 
-    def remove(self, indices):
+    def remove(self, indices: ArrayLike) -> Self:
         """Remove atoms; those behind them move up.
 
         Parameters
@@ -239,7 +242,12 @@ class BanditMIPS(BaseEstimator):
         self.n_samples_fit_ = self._index.n_atoms
         return self
 
-    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
+    def kneighbors(
+        self,
+        X: MatrixLike | None = None,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Find the atoms with the largest inner products.
 
         Parameters
@@ -292,7 +300,12 @@ class BanditMIPS(BaseEstimator):
             products = to_single(products)
         return products, indices
 
-    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
+    def kneighbors_graph(
+        self,
+        X: MatrixLike | None = None,
+        n_neighbors: int | None = None,
+        mode: Literal["connectivity", "product"] = "connectivity",
+    ) -> sparse.csr_matrix:
         """Return the neighbours as a sparse matrix.
 
         Parameters

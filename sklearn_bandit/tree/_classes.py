@@ -1,8 +1,10 @@
 """The tree estimators."""
 
 import warnings
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn import tree as sklearn_tree
 from sklearn.utils import check_random_state, compute_sample_weight
@@ -16,6 +18,7 @@ from sklearn_bandit._compat import (
 from sklearn_bandit._progress import ProgressMixin
 from sklearn_bandit._threads import effective_n_threads
 
+from .._typing import MatrixLike
 from ._docs import document
 from ._growth import (
     PARAMETER_CONSTRAINTS,
@@ -41,7 +44,13 @@ class _BanditTree(SparseInputMixin, ProgressMixin):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, check_input=True):
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        check_input: bool = True,
+    ) -> Self:
         """Build a decision tree from the training set (X, y).
 
         Parameters

@@ -1,0 +1,11 @@
+"""Types of what the public functions and methods take."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import sparray, spmatrix
+
+# Anything that check_array reads: arrays, lists of rows, data frames, sparse matrices.
+MatrixLike: TypeAlias = ArrayLike | sparray | spmatrix
+RandomState: TypeAlias = int | np.random.RandomState | None

@@ -1,0 +1,210 @@
+"""Imports point one way: root modules, then ``bandit``, then the families.
+
+Root modules (``sklearn_bandit/_*.py`` and ``_core``) hold no learning and import each
+other only. Every sub-package may use them. What else a sub-package may use is in
+``USES``, and of that only what it exports: names of a package, not its modules. The
+kernels of ``bandit`` are the exception, since a name can be cimported only from the
+module that declares it.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import sklearn_bandit
+
+NAME = "sklearn_bandit"
+PACKAGE = Path(sklearn_bandit.__file__).parent
+ROOT = "(root)"
+# Commands stand above everything.
+COMMANDS = {"demo.py"}
+
+FAMILIES = {"cluster", "datasets", "ensemble", "linear_model", "neighbors", "tree"}
+USES = {
+    ROOT: set(),
+    "bandit": set(),
+    "cluster": {"bandit"},
+    "datasets": {"bandit"},
+    "ensemble": {"bandit", "tree"},
+    "linear_model": {"bandit", "neighbors"},
+    "neighbors": {"bandit"},
+    "tree": {"bandit"},
+    "dask": FAMILIES | {"bandit", "inspection", "model_selection"},
+    "inspection": FAMILIES | {"bandit"},
+    "model_selection": FAMILIES | {"bandit"},
+}
+
+# What breaks the rules today. The list gets shorter: the test fails for an entry that
+# is no longer needed.
+VIOLATIONS = {
+    ("ensemble/_extra_trees.py", "tree._docs"),
+    ("ensemble/_extra_trees.py", "tree._growth"),
+    ("ensemble/_forest.py", "tree._bootstrap"),
+    ("ensemble/_forest.py", "tree._growth"),
+    ("ensemble/_forest.py", "tree._problem"),
+    ("ensemble/_forest.py", "tree._validation"),
+    ("ensemble/_hist_gradient_boosting.py", "tree._validation"),
+    ("ensemble/_patches.py", "tree._docs"),
+    ("ensemble/_patches.py", "tree._growth"),
+    ("ensemble/_random_forest.py", "tree._docs"),
+    ("ensemble/_random_forest.py", "tree._growth"),
+}
+
+IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+c?import[ \t]+"
+    r"(?P<names>\([^)]*\)|[^\n#]*)|c?import[ \t]+(?P<modules>[\w., \t]+))",
+    re.MULTILINE,
+)
+
+
+def statements(text, suffix):
+    """(module, names) of the imports; no names for ``import module``."""
+    if suffix == ".py":
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom):
+                module = "." * node.level + (node.module or "")
+                yield module, [alias.name for alias in node.names]
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield alias.name, []
+        return
+    # Python's ast does not read Cython. Continued lines are joined first.
+    for match in IMPORT.finditer(re.sub(r"\\\n", " ", text)):
+        if match["module"]:
+            names = re.sub(r"#[^\n]*", "", match["names"]).strip("() \t\n")
+            yield match["module"], re.findall(r"(\w+)(?:\s+as\s+\w+)?", names)
+        else:
+            for module in match["modules"].split(","):
+                yield module.split()[0], []
+
+
+def resolve(module, folder):
+    """The parts below the package of a possibly relative module; None if elsewhere."""
+    dots = len(module) - len(module.lstrip("."))
+    parts = [part for part in module[dots:].split(".") if part]
+    if dots:
+        return [*folder[: len(folder) - dots + 1], *parts]
+    return parts[1:] if parts[0] == NAME else None
+
+
+def is_module(parts):
+    path = PACKAGE.joinpath(*parts)
+    return any(path.with_suffix(s).exists() for s in (".py", ".pyx", ".pxd"))
+
+
+def is_package(parts):
+    return (PACKAGE.joinpath(*parts) / "__init__.py").exists()
+
+
+def targets(text, suffix, folder):
+    """Modules of ours that a source imports from, as parts below the package."""
+    for module, names in statements(text, suffix):
+        parts = resolve(module, folder)
+        if parts is None:
+            continue
+        below = [[*parts, name] for name in names]
+        if is_package(parts):
+            yield from (
+                part if is_module(part) or is_package(part) else parts for part in below
+            )
+            # A private name of a package is as private as a module.
+            yield from (part for part in below if part[-1].startswith("_"))
+        if not is_package(parts) or not names:
+            yield parts
+
+
+def sub_package(parts):
+    """The sub-package of a file or module; the folder ``_core`` is part of the root."""
+    inside = parts and parts[0] != "_core" and is_package(parts[:1])
+    return parts[0] if inside else ROOT
+
+
+def broken_rule(source, target):
+    """Why ``source``, a path, may not import from ``target``; None if it may."""
+    user, used = sub_package(source.parts[:-1]), sub_package(target)
+    if used in (ROOT, user):
+        return None
+    if used not in USES[user]:
+        return f"{user} does not use {used}"
+    kernel = source.suffix != ".py" and used == "bandit"
+    if is_package(target) or kernel:
+        return None
+    return f"{user} imports a private module of {used}"
+
+
+def imports():
+    """Every (path below the package, parts of the module it imports from)."""
+    for path in sorted(PACKAGE.rglob("*.p*")):
+        source = path.relative_to(PACKAGE)
+        if path.suffix in (".py", ".pyx", ".pxd") and source.name not in COMMANDS:
+            folder = list(source.parts[:-1])
+            for target in targets(path.read_text("utf-8"), path.suffix, folder):
+                yield source, target
+
+
+def test_imports_point_one_way():
+    found = {
+        (source.as_posix(), ".".join(target)): rule
+        for source, target in imports()
+        if (rule := broken_rule(source, target))
+    }
+    new = {edge: rule for edge, rule in found.items() if edge not in VIOLATIONS}
+    assert not new
+    assert not VIOLATIONS - set(found), "no longer needed: take them off the list"
+
+
+def test_every_sub_package_has_a_place():
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert folders - {"_core"} <= set(USES)
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "expected"),
+    [
+        ("_threads.py", "from .bandit import best_arm", "(root) does not use bandit"),
+        ("bandit/_a.py", "from ..tree import X", "bandit does not use tree"),
+        ("bandit/_a.py", "import sklearn_bandit.tree", "bandit does not use tree"),
+        ("tree/_a.py", "from .. import ensemble", "tree does not use ensemble"),
+        ("tree/_a.py", "from ..bandit import best_arm", None),
+        ("tree/_a.py", "from .._threads import (\n    a,\n    b,\n)", None),
+        ("tree/_a.py", "from sklearn.tree import X\nimport numpy", None),
+        ("tree/_a.py", "from . import _classes", None),
+        (
+            "tree/_a.py",
+            "def f():\n    from ..bandit._best_arm import best_arm",
+            "tree imports a private module of bandit",
+        ),
+        ("tree/_a.pyx", "from ..bandit._radii cimport x as y", None),
+        (
+            "ensemble/_boosting/_a.pyx",
+            "from ...tree._classes cimport (\n    a, b\n)",
+            "ensemble imports a private module of tree",
+        ),
+        (
+            "ensemble/_a.py",
+            "from sklearn_bandit.tree import X, _classes",
+            "ensemble imports a private module of tree",
+        ),
+        (
+            "ensemble/_a.py",
+            "from ..tree import _hidden",
+            "ensemble imports a private module of tree",
+        ),
+        ("ensemble/_a.py", "from ..tree import DecisionTreeClassifier", None),
+        (
+            "cluster/_a.pyx",
+            "cimport sklearn_bandit.neighbors._x",
+            "cluster does not use neighbors",
+        ),
+    ],
+)
+def test_the_rules_are_read_from_sources(source, text, expected):
+    source = Path(source)
+    found = [
+        rule
+        for target in targets(text, source.suffix, list(source.parts[:-1]))
+        if (rule := broken_rule(source, target))
+    ]
+    assert set(found) == ({expected} if expected else set())
