@@ -1,0 +1,25 @@
+"""A fit that fails leaves the estimator as it was."""
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def unchanged_on_failure(estimator):
+    """Take back all attributes that were set, should an exception come through.
+
+    Validation sets ``n_features_in_`` before anything is computed: an estimator that
+    keeps its last model must not keep the width of other data with it. Interrupts are
+    exceptions as well.
+
+    Parameters
+    ----------
+    estimator : object
+        Its attributes are put back; what they refer to must not have changed.
+    """
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        # One assignment: no other thread sees half of the attributes.
+        estimator.__dict__ = before
+        raise
