@@ -50,7 +50,7 @@ class BanditMIPS(BaseEstimator):
           ``|q_j| ** (2 * beta)``, and weighted to be unbiased.
         - "alpha": the query's largest entries first (BanditMIPS-alpha of the thesis).
           Nothing is random then: atoms fall by the norms of what is left, and the
-          answer is exact.
+          answer is exact, whatever `radius` is.
     beta : float, default=1.0
         How strongly "weighted" prefers large entries; 0 is uniform.
     radius : {"paired", "bernstein", "hoeffding"}, default="paired"

@@ -94,10 +94,11 @@ cdef Outcome search_units(
             outcome = HOPELESS
             break
         choose_pivot(alive, k)
-        if units.radius != PAIRED:
-            _rigorous_radii(units, values, n_used, alive)
-        elif units.sampling == ORDERED:
+        if units.sampling == ORDERED:
+            # Nothing is random: bounds hold with certainty, whichever are asked for.
             _ordered_radii(units, values, n_used, query, d, alive)
+        elif units.radius != PAIRED:
+            _rigorous_radii(units, values, n_used, alive)
         else:
             _paired_radii(units, values, n_used, query, d, alive)
             if n_used == units.n_first:
