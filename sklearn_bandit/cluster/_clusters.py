@@ -24,8 +24,8 @@ EQUAL = 1e-12
 SERIAL_DISTANCES = 2**19
 
 OUT_OF_RANGE = (
-    "The sum of the distances is not finite: they are too large for their type. Scale X "
-    "down, or use float64."
+    "The sum of the distances is not finite: they are too large for their type. Scale "
+    "X down, or use float64."
 )
 
 # As many samples have a matrix so small that a step is one call of a kernel; beyond,

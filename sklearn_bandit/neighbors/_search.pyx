@@ -6,13 +6,12 @@ caller, who computes it with BLAS and has `Searcher.pick` choose from the result
 
 Several threads may search with one `Searcher` at the same time, with the interpreter's
 lock or without it: nothing in it changes once it is set up, except for the spare
-memory, which is handed out and taken back by operations that are atomic.
+memory, which is handed out and taken back under a lock of its own.
 """
-
-from collections import deque
 
 import numpy as np
 
+cimport cython
 from cython.parallel cimport prange
 from libc.float cimport FLT_MAX
 from libc.math cimport INFINITY, fabs
@@ -36,26 +35,13 @@ from ._units cimport BERNSTEIN, BLOCKS, HOEFFDING, ORDERED, PAIRED, WEIGHTED, Un
 cdef Py_ssize_t MIN_PARALLEL = 1 << 22
 cdef Py_ssize_t MIN_PARALLEL_PRODUCTS = 1 << 26
 
-# Memory for single queries that is kept, beyond which it is given back: as many threads
-# may search at once without getting memory anew each time.
-MAX_SPARE = 8
+cdef enum:
+    # Memory for single queries that is kept, beyond which it is given back: as many
+    # threads may search at once without getting memory anew each time.
+    MAX_SPARE = 8
 
 _SAMPLINGS = {"blocks": BLOCKS, "weighted": WEIGHTED, "ordered": ORDERED}
 _RADII = {"paired": PAIRED, "bernstein": BERNSTEIN, "hoeffding": HOEFFDING}
-
-
-cdef class Workspace:
-    """Memory for one query, and what the last one left in it."""
-
-    cdef Survivors* alive
-
-    def __cinit__(self, Py_ssize_t n_atoms, Py_ssize_t n_coordinates, Py_ssize_t r):
-        self.alive = new_survivors(n_atoms, n_coordinates, r)
-        if self.alive == NULL:
-            raise MemoryError("No memory to search.")
-
-    def __dealloc__(self):
-        free_survivors(self.alive)
 
 
 cdef class Searcher:
@@ -79,14 +65,16 @@ cdef class Searcher:
     cdef Head head
     cdef bint is_double
     cdef object owners      # keeps what the pointers point into
-    cdef object spare       # a deque of workspaces: its methods are atomic
+    cdef Survivors* spare[MAX_SPARE]    # room for a query each, for the next calls
+    cdef int n_spare
+    cdef cython.pymutex lock            # on these two
     cdef readonly object slots
 
     def __cinit__(self, first, second, slots, double rounding, norms):
         cdef const Py_ssize_t[::1] slot_view = slots
         cdef const double[::1] norm_view
 
-        self.spare = deque(maxlen=MAX_SPARE)
+        self.n_spare = 0
         self.owners = [first, second, slots, norms]
         self.slots = slots
         self.is_double = first.dtype == np.float64
@@ -113,6 +101,12 @@ cdef class Searcher:
         self.head.scale = 1.0
         self.head.rounding = rounding
         self.head.norms = self.task.norms
+
+    def __dealloc__(self):
+        cdef int i
+
+        for i in range(self.n_spare):
+            free_survivors(self.spare[i])
 
     def set_components(self, components, coefs, residual_norms):
         """Add what the components say of the atoms, one row or entry a slot."""
@@ -379,8 +373,7 @@ cdef class Searcher:
             &units, tail, tail_length, k, share, epsilon
         )
         cdef Task task = self._task_for(k)
-        cdef Workspace workspace = self._take_workspace()
-        cdef Survivors* alive = workspace.alive
+        cdef Survivors* alive = self._take()
         cdef bint given_up = True, is_special
 
         self._start(&base, k, share, epsilon, samples, give_up_share)
@@ -414,7 +407,7 @@ cdef class Searcher:
                     &stats_out[0, 0], alive.coefs, blocks, alive, &slots_out[0, 0],
                     &products_out[0, 0], &counts_out[0],
                 )
-        self.spare.append(workspace)
+        self._give_back(alive)
         if is_special:
             return "special"
         return "given up" if given_up else "found"
@@ -451,14 +444,33 @@ cdef class Searcher:
         units.k = k
         return units
 
-    cdef Workspace _take_workspace(self):
-        """Memory that nobody else uses: a spare one, or a new one."""
-        try:
-            return self.spare.pop()
-        except IndexError:
-            return Workspace(
+    cdef Survivors* _take(self) except NULL:
+        """Memory for one query that nobody else uses, and what the last one left in it.
+
+        Whoever takes it gives it back.
+        """
+        cdef Survivors* alive = NULL
+
+        with self.lock:
+            if self.n_spare > 0:
+                self.n_spare -= 1
+                alive = self.spare[self.n_spare]
+        if alive == NULL:
+            alive = new_survivors(
                 self.task.n_slots, self.head.n_coordinates, self.head.n_components
             )
+        if alive == NULL:
+            raise MemoryError("No memory to search.")
+        return alive
+
+    cdef void _give_back(self, Survivors* alive) noexcept:
+        """Keep memory for another query, if there is room for it."""
+        with self.lock:
+            if self.n_spare < MAX_SPARE:
+                self.spare[self.n_spare] = alive
+                self.n_spare += 1
+                alive = NULL
+        free_survivors(alive)
 
     cdef Task _task_for(self, Py_ssize_t k) except *:
         """The task of one call: other calls may want another number of atoms."""
@@ -714,7 +726,6 @@ cdef class Searcher:
         cdef Py_ssize_t[::1] counts_out = counts
         cdef bint given_up
         cdef Task task = self._task_for(k)
-        cdef Workspace workspace
         cdef Survivors* alive
 
         units.sampling = _SAMPLINGS[sampling]
@@ -742,10 +753,9 @@ cdef class Searcher:
         if largest is not None:
             largest_view = largest
             units.largest = &largest_view[0]
-        workspace = self._take_workspace()
-        alive = workspace.alive
         if self.is_double:
             doubles = queries
+            alive = self._take()
             with nogil:
                 given_up = search_query_units(
                     &task, &units, &doubles[position, 0], alive,
@@ -754,13 +764,14 @@ cdef class Searcher:
                 )
         else:
             singles = queries
+            alive = self._take()
             with nogil:
                 given_up = search_query_units(
                     &task, &units, &singles[position, 0], alive,
                     &slots_out[position, 0], &products_out[position, 0],
                     &counts_out[position],
                 )
-        self.spare.append(workspace)
+        self._give_back(alive)
         return given_up
 
 

@@ -95,24 +95,42 @@ def test_no_signal_at_all():
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
-def test_interrupts_leave_the_estimator_as_before():
+def test_interrupted_fits_leave_a_whole_estimator():
+    """That of the last fit that ended: width and coefficients belong together."""
     X, y = song(60_000)
-    estimator = pursuit("exact").fit(X[:50, :5], y[:50])
-    before = dict(vars(estimator))
+    wide, narrow = X.astype(np.float32), X[:, :5]
+    estimator = pursuit("exact").fit(narrow, y)
+
+    def fit_for_ever():
+        while True:
+            estimator.fit(wide, y)
+            estimator.fit(narrow, y)
 
     def interrupt(*_):
         raise KeyboardInterrupt
 
     previous = signal.signal(signal.SIGALRM, interrupt)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.02)
-        with pytest.raises(KeyboardInterrupt):
-            for _ in range(10_000):
-                estimator.fit(X, y)
-                before = dict(vars(estimator))
+        for _ in range(10):
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            with pytest.raises(KeyboardInterrupt):
+                fit_for_ever()
+            assert estimator.coef_.shape == (estimator.n_features_in_,)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
-    after = vars(estimator)
-    assert after.keys() == before.keys()
-    assert all(after[name] is before[name] for name in before)
+
+
+def test_failed_fits_change_nothing(monkeypatch):
+    X, y = song(60)
+    estimator = pursuit("exact").fit(X, y)
+    before = dict(vars(estimator))
+
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(BanditMatchingPursuit, "_store", fail)
+    with pytest.raises(MemoryError):
+        estimator.fit(X[:, :5], y)
+    assert vars(estimator).keys() == before.keys()
+    assert all(vars(estimator)[name] is before[name] for name in before)
