@@ -79,8 +79,8 @@ class BanditKMedoids(
         :func:`sklearn.metrics.pairwise_distances` knows work too. "precomputed": `X` is
         a matrix, entry ``[i, j]`` the distance from sample i to the medoid j; only the
         entries needed are read. A callable is called as ``metric(sample, medoid)`` with
-        two elements of `X`, which may then be any sequence of any objects. Neither
-        symmetry nor positivity is assumed.
+        two elements of `X`, which may then be any sequence of any objects (an array of
+        objects has to be one-dimensional). Neither symmetry nor positivity is assumed.
     metric_params : dict, default=None
         Further keyword arguments of the metric.
     algorithm : {"auto", "bandit", "eager", "pam"}, default="auto"
