@@ -9,7 +9,7 @@ are nowhere near.
 """
 
 # %%
-# 200 classes in 4,000 dimensions. Any fitted linear classifier will do.
+# 200 classes in 4,000 dimensions. Any linear classifier will do.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import RidgeClassifier
@@ -21,11 +21,12 @@ n_classes, n_features = 200, 4000
 centres = rng.standard_normal((n_classes, n_features))
 y = np.repeat(np.arange(n_classes), 3)
 X = (centres[y] + rng.standard_normal((len(y), n_features))).astype(np.float32)
-classifier = RidgeClassifier().fit(X, y)
+predictor = MIPSPredictor(RidgeClassifier(), random_state=0).fit(X, y)
 
 # %%
-# The predictor searches among the weights, with the intercept as one more of them.
-predictor = MIPSPredictor(classifier, random_state=0)
+# The predictor searches among the weights of the fitted classifier, with the intercept
+# as one more of them.
+classifier = predictor.estimator_
 counts, agree = [], []
 inputs = (centres + rng.standard_normal(centres.shape)).astype(np.float32)
 expected = classifier.predict(inputs)

@@ -159,7 +159,8 @@ def best_arm(
         until references or budget are used up.
     max_pulls : int, default=None
         Budget of rewards. When it is used up the best arms by estimated mean are
-        returned (the fixed-budget form); it is never exceeded.
+        returned (the fixed-budget form); it is never exceeded. One that is not enough
+        for one reward of every arm is an error.
     tol : float, default=0.0
         Stop as soon as no arm left out can be better than one that is returned by more
         than this.
@@ -221,6 +222,12 @@ def best_arm(
         n_batch = search.arms.n_used
     if fall_back and not decided:
         search.finish_exactly()
+    if search.n_pulls == 0 and k < n_arms:
+        needed = n_arms * (n_references if callable(exact) and delta == 0 else 1)
+        raise ValueError(
+            f"max_pulls={max_pulls} does not allow to pull a single time: at least "
+            f"{needed} are needed here."
+        )
     return search.result()
 
 

@@ -1,5 +1,7 @@
 """The medoids chosen so far, and what they are to each sample."""
 
+from math import isfinite
+
 import numpy as np
 
 from ._exact import (
@@ -20,6 +22,11 @@ EQUAL = 1e-12
 
 # Below this many distances a second thread costs more than it saves.
 SERIAL_DISTANCES = 2**19
+
+OUT_OF_RANGE = (
+    "The sum of the distances is not finite: they are too large for their type. Scale "
+    "X down, or use float64."
+)
 
 # As many samples have a matrix so small that a step is one call of a kernel; beyond,
 # two threads are faster.
@@ -98,8 +105,15 @@ class Clusters:
         rows = self._medoid_rows[: len(self.medoids)]
         n_threads = self._threads(rows.size)
         nearest_two(rows, self.nearest, self.second, self.labels, n_threads)
-        self.loss = float(self.weights @ self.nearest.astype(np.float64, copy=False))
+        self._set_loss()
         self._scaled = None
+
+    def _set_loss(self):
+        nearest = self.nearest.astype(np.float64, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.loss = float(self.weights @ nearest)
+        if not isfinite(self.loss):
+            raise ValueError(OUT_OF_RANGE)
 
     def _threads(self, n_distances):
         return 1 if n_distances < SERIAL_DISTANCES else self.n_threads
@@ -157,7 +171,9 @@ class Clusters:
             exact_build(d, self.weights, self.nearest, out, self._threads(d.size))
             first += len(part)
         losses[self._are_medoids(arms)] = np.inf
-        least = losses.min()
+        least = losses.min(initial=np.inf)
+        if not isfinite(least):
+            raise ValueError(OUT_OF_RANGE)
         equals = np.flatnonzero(losses <= least + EQUAL * abs(least))
         i = equals[np.argmin(self.order[np.asarray(arms)[equals]])]
         return int(arms[i]), float(losses[i])
@@ -260,7 +276,7 @@ class SmallClusters(Clusters):
 
     def _update(self):
         assign(self.matrix, self.medoids, self.nearest, self.second, self.labels)
-        self.loss = float(self.weights @ self.nearest.astype(np.float64, copy=False))
+        self._set_loss()
 
     def best_addition(self, arms=None):
         """Return the arm whose addition gives the least loss, and that loss.

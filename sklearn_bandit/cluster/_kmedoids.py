@@ -3,6 +3,7 @@
 import warnings
 from contextlib import nullcontext
 from functools import partial
+from math import isfinite
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -31,6 +32,7 @@ from .._compat import (
 )
 from .._progress import ProgressMixin
 from .._threads import effective_n_threads
+from .._unchanged import unchanged_on_failure
 from ._bandit_pam import BanditSearch
 from ._cache import RowCache
 from ._clusters import SMALL, Clusters, SmallClusters
@@ -80,8 +82,8 @@ class BanditKMedoids(
         :func:`sklearn.metrics.pairwise_distances` knows work too. "precomputed": `X` is
         a matrix, entry ``[i, j]`` the distance from sample i to the medoid j; only the
         entries needed are read. A callable is called as ``metric(sample, medoid)`` with
-        two elements of `X`, which may then be any sequence of any objects. Neither
-        symmetry nor positivity is assumed.
+        two elements of `X`, which may then be any sequence of any objects (an array of
+        objects has to be one-dimensional). Neither symmetry nor positivity is assumed.
     metric_params : dict, default=None
         Further keyword arguments of the metric.
     algorithm : {"auto", "bandit", "eager", "pam"}, default="auto"
@@ -260,13 +262,27 @@ class BanditKMedoids(
             The fitted estimator.
         """
         shown = {"X": X, "y": y, "sample_weight": sample_weight}
+        with unchanged_on_failure(self):
+            search, converged = self._fit(X, sample_weight, shown)
+        self._warn(search, converged)
+        return self
+
+    def _fit(self, X, sample_weight, shown):
+        """Set all attributes; return the search and whether it converged.
+
+        Callbacks see `shown`.
+        """
         X = self._check_X(X, reset=True)
         n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-        weights = np.ones(n_samples)
+        weights, exponent = np.ones(n_samples), 0
         if sample_weight is not None:
             weights = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
+            # Only their ratios matter for the medoids: sums of weights of any size
+            # stay in range.
+            exponent = int(np.frexp(weights.max())[1])
+            weights = np.ldexp(weights, -exponent)
         used = np.flatnonzero(weights)
         if len(used) < self.n_clusters:
             raise ValueError(
@@ -293,17 +309,22 @@ class BanditKMedoids(
             clusters, search = self._make_search(
                 algorithm, distances, weights[order], n_threads
             )
-            hand_over = partial(self._fitted_so_far, X, order, params)
+            hand_over = partial(self._fitted_so_far, X, order, params, exponent)
             best = self._run(search, clusters, init, random_state, shown, hand_over)
 
         medoids, loss, n_iter, n_swaps, labels, converged = best
         self._hand_over(X, order[medoids], labels, order, n_samples, params)
-        self.inertia_ = loss
+        with np.errstate(over="ignore"):
+            self.inertia_ = float(np.ldexp(loss, exponent))
+        if not isfinite(self.inertia_):
+            raise ValueError(
+                "The sum of the weighted distances is beyond the range of double "
+                "precision: divide sample_weight by its maximum."
+            )
         self.n_iter_ = n_iter
         self.n_swaps_ = n_swaps
         self.n_distance_evaluations_ = distances.n_evaluations
-        self._warn(search, converged)
-        return self
+        return search, converged
 
     def _make_search(self, algorithm, distances, weights, n_threads):
         """Build the objects that a fit works with, within `cache_size`."""
@@ -372,7 +393,7 @@ class BanditKMedoids(
             is_over = True
         return best
 
-    def _fitted_so_far(self, X, order, params, medoids, loss):
+    def _fitted_so_far(self, X, order, params, exponent, medoids, loss):
         """Return the attributes that prediction needs; None before there are all."""
         if len(medoids) < self.n_clusters:
             return None
@@ -381,7 +402,7 @@ class BanditKMedoids(
             "_params": params,
             "medoid_indices_": medoids,
             "cluster_centers_": self._centers(X, medoids),
-            "inertia_": loss,
+            "inertia_": float(np.ldexp(loss, exponent)),
         }
 
     def _centers(self, X, medoids):
@@ -437,7 +458,7 @@ class BanditKMedoids(
         if len(order) < n_samples:
             rest = np.setdiff1d(np.arange(n_samples), order)
             part = X[rest] if hasattr(X, "shape") else [X[i] for i in rest]
-            self.labels_[rest] = self._to_medoids(part).argmin(axis=1)
+            self.labels_[rest] = _without_nan(self._to_medoids(part)).argmin(axis=1)
 
     def _warn(self, search, converged):
         if not converged:
@@ -494,7 +515,8 @@ class BanditKMedoids(
         labels : ndarray of shape (n_samples,)
             Number of the cluster.
         """
-        return self.transform(X).argmin(axis=1).astype(np.intc)
+        distances = _without_nan(self.transform(X))
+        return distances.argmin(axis=1).astype(np.intc)
 
     def score(
         self, X: Any, y: None = None, sample_weight: ArrayLike | None = None
@@ -515,7 +537,7 @@ class BanditKMedoids(
         score : float
             Greater is better.
         """
-        nearest = self.transform(X).min(axis=1)
+        nearest = _without_nan(self.transform(X)).min(axis=1)
         if sample_weight is not None:
             nearest = nearest * _check_sample_weight(sample_weight, nearest)
         return -float(nearest.sum())
@@ -583,6 +605,17 @@ class BanditKMedoids(
             return validate_data(
                 self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False
             )
+        if X.ndim == 0:
+            raise ValueError("Expected a sequence of objects, got a single one.")
+        if X.shape[0] == 0:
+            raise ValueError("Found 0 objects; at least 1 is needed.")
+        if X.ndim == 2 and X.shape[1] == 1:
+            # As columns of tables are; the metric would see arrays around the objects.
+            raise ValueError(
+                f"Expected a sequence of objects, got an array of shape {X.shape}: a "
+                "metric would be called with arrays of one object instead of the "
+                "objects. Use X.ravel(), or a list."
+            )
         return X
 
     def __sklearn_is_fitted__(self):
@@ -599,6 +632,13 @@ class BanditKMedoids(
     @property
     def _n_features_out(self):
         return self.n_clusters
+
+
+def _without_nan(distances):
+    """Return distances that can be compared."""
+    if np.isnan(distances).any():
+        raise ValueError("The distances contain NaN.")
+    return distances
 
 
 def _is_exact_in_float32(X):

@@ -9,8 +9,9 @@ A distance runs from a sample to a medoid: ``metric(sample, medoid)``, and entry
 ``[sample, medoid]`` of a precomputed matrix, so that metrics need not be symmetric.
 """
 
+import threading
 from abc import ABC, abstractmethod
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import cache, cached_property
 
 import numpy as np
@@ -57,6 +58,15 @@ CHUNK_DISTANCES = 2**18
 
 # Rows from which the centre and the scale are estimated; neither needs to be exact.
 N_SCALE = 4096
+
+# Between these, squares and sums of squares neither over- nor underflow.
+SAFE_RANGE = {
+    np.dtype(np.float32): (1e-15, 1e15),
+    np.dtype(np.float64): (1e-120, 1e120),
+}
+
+# Exponents of scales: their inverses are finite and not zero.
+MAX_EXPONENT = 1000
 
 
 class Distances(ABC):
@@ -126,8 +136,11 @@ class DenseDistances(Distances):
         # Waking a second thread takes longer than the whole of a small fit.
         self._n_threads = n_threads if X.size >= SERIAL_SIZE else 1
         centre, scale = _centre_and_scale(X, self.order, kind)
+        if kind == "sqeuclidean":
+            # Its square is a scale as well.
+            scale = min(max(scale, 2.0**-500), 2.0**500)
         self._source = X, self.order, centre, scale, kind == "cosine"
-        self.scale = {"sqeuclidean": scale**2, "cosine": 1.0}.get(kind, scale)
+        self.scale = {"sqeuclidean": scale * scale, "cosine": 1.0}.get(kind, scale)
         self.power = {"euclidean": 2, "manhattan": 0}.get(kind, 1)
         # l1 takes about five times as long as a multiply-add in BLAS.
         cost = X.shape[1] * (5 if kind == "manhattan" else 1)
@@ -146,7 +159,7 @@ class DenseDistances(Distances):
         return prepare_rows(*self._source, self.dtype, self._n_threads)
 
     def threads(self):
-        return _thread_pools().limit(limits=1, user_api="blas")
+        return _one_blas_thread()
 
     def tiles(self, arms, start, stop, out=None):
         arms = np.ascontiguousarray(arms, dtype=np.intp)
@@ -243,7 +256,8 @@ class DenseDistances(Distances):
         """Write the distances of some arms to the leading positions."""
         fill_rows(*self._rows, self._kind, arms, out, self._n_threads)
         if self.scale != 1.0:
-            out *= 1.0 / self.scale
+            with np.errstate(over="ignore"):  # their sum is checked
+                out *= 1.0 / self.scale
         self.n_evaluations += out.size
 
 
@@ -277,8 +291,7 @@ class BlockDistances(Distances):
             medoids = self.order[arms[t * ARM_TILE : (t + 1) * ARM_TILE]]
             block = self._checked_block(samples, medoids)
             if not self._scaled:
-                typical = np.sqrt(np.mean(np.square(block, dtype=np.float64)))
-                self.scale = _power_of_two(typical)
+                self.scale = _power_of_two(_root_mean_square(block))
                 self._scaled = True
             # Sums of fourth powers must not overflow float32.
             out[t, :, : len(medoids)] = np.clip(block * self.scale, -1e9, 1e9)
@@ -417,10 +430,24 @@ def make_distances(X, metric, params, order, cache_size, n_threads, n_jobs):
 
 
 def distances_between(X, Y, metric, params, n_jobs=None):
-    """Distances of the rows of two arrays, by scikit-learn."""
+    """Distances of the rows of two arrays, by scikit-learn.
+
+    It squares entries as they are; those whose squares would over- or underflow are
+    scaled before.
+    """
     if metric == "sqeuclidean" and sparse.issparse(X):
         return euclidean_distances(X, Y, squared=True)
-    return pairwise_distances(X, Y, metric=metric, n_jobs=n_jobs, **params)
+    exponent = 0
+    if metric in FAST_METRICS and not sparse.issparse(X) and not params:
+        exponent = _out_of_range(X, Y)
+    if exponent:
+        X, Y = (np.ldexp(x, -exponent, dtype=np.float64) for x in (X, Y))
+    distances = pairwise_distances(X, Y, metric=metric, n_jobs=n_jobs, **params)
+    if exponent and FAST_METRICS[metric] != "cosine":
+        power = 2 if metric == "sqeuclidean" else 1
+        with np.errstate(over="ignore", under="ignore"):
+            distances = np.ldexp(distances, power * exponent)
+    return distances
 
 
 def fix_params(X, metric, params):
@@ -436,21 +463,72 @@ def fix_params(X, metric, params):
 def _centre_and_scale(X, order, kind):
     """Return a point amid the data, and a factor that makes distances about one."""
     sample = X[order[:N_SCALE]].astype(np.float64)
+    exponent = _out_of_range(sample)
+    if exponent:
+        sample = np.ldexp(sample, -exponent)
     centre = np.zeros(X.shape[1])
     if kind == "cosine":
-        return centre, _power_of_two(np.abs(sample).max(initial=0.0))
+        return centre, _power_of_two(np.abs(sample).max(initial=0.0), exponent)
     middle = sample.mean(axis=0)
     sample -= middle
     if kind == "manhattan":
-        return centre, _power_of_two(np.abs(sample).sum(axis=1).mean())
-    return middle, _power_of_two(np.sqrt(np.vdot(sample, sample) / len(sample)))
+        return centre, _power_of_two(np.abs(sample).sum(axis=1).mean(), exponent)
+    size = np.sqrt(np.vdot(sample, sample) / len(sample))
+    return np.ldexp(middle, exponent), _power_of_two(size, exponent)
 
 
-def _power_of_two(size):
-    """Return the power of two that brings a positive number into [1/2, 1)."""
-    return float(np.ldexp(1.0, -int(np.frexp(size)[1]))) if size > 0 else 1.0
+def _power_of_two(size, exponent=0):
+    """Return the power of two that brings ``size * 2**exponent`` into [1/2, 1)."""
+    if not size > 0:
+        return 1.0
+    exponent += int(np.frexp(size)[1])
+    return 2.0 ** -min(max(exponent, -MAX_EXPONENT), MAX_EXPONENT)
+
+
+def _out_of_range(*arrays):
+    """Return the exponent of the largest entry if squares are out of range, else 0."""
+    largest = max(max(float(x.max()), -float(x.min())) for x in arrays)
+    low, high = SAFE_RANGE[np.result_type(*arrays, np.float32)]
+    return 0 if largest == 0 or low < largest < high else int(np.frexp(largest)[1])
+
+
+def _root_mean_square(values):
+    """Return the root of the mean square, which is in range if the values are."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0:
+        return 0.0
+    return largest * np.sqrt(np.mean(np.square(values / largest, dtype=np.float64)))
 
 
 @cache
 def _thread_pools():
     return ThreadpoolController()
+
+
+class _BlasLimit:
+    """The limit on BLAS's threads, which is one for the whole process."""
+
+    lock = threading.Lock()
+    n_users = 0
+    limiter = None
+
+
+@contextmanager
+def _one_blas_thread():
+    """Have BLAS compute on one thread.
+
+    Fits may run at the same time in several threads of the process. The first sets the
+    limit and the last takes it back: each by itself would put back what it found, which
+    may be the limit of another.
+    """
+    with _BlasLimit.lock:
+        if _BlasLimit.n_users == 0:
+            _BlasLimit.limiter = _thread_pools().limit(limits=1, user_api="blas")
+        _BlasLimit.n_users += 1
+    try:
+        yield
+    finally:
+        with _BlasLimit.lock:
+            _BlasLimit.n_users -= 1
+            if _BlasLimit.n_users == 0:
+                _BlasLimit.limiter.restore_original_limits()

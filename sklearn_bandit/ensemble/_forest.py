@@ -31,6 +31,7 @@ from sklearn_bandit._compat import (
 from sklearn_bandit._progress import ProgressMixin
 from sklearn_bandit._threads import limit_threads
 from sklearn_bandit._typing import MatrixLike
+from sklearn_bandit._unchanged import unchanged_on_failure
 from sklearn_bandit.tree._bootstrap import draw_counts
 from sklearn_bandit.tree._growth import root_cost
 from sklearn_bandit.tree._problem import Problem, as_counts
@@ -40,7 +41,6 @@ from sklearn_bandit.tree._validation import (
     check_weights,
     encode_classes,
     pack_samples,
-    unchanged_on_error,
 )
 
 # Fewer rows than this are not worth a thread of their own in prediction.
@@ -92,7 +92,7 @@ class BanditForest(SparseInputMixin, ProgressMixin):
         self : object
             Fitted estimator.
         """
-        with unchanged_on_error(self):
+        with unchanged_on_failure(self):
             return self._fit_forest(X, y, sample_weight)
 
     def _fit_forest(self, X, y, sample_weight):

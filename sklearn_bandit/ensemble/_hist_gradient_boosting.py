@@ -31,7 +31,8 @@ from sklearn_bandit._compat import (
 )
 from sklearn_bandit._progress import ProgressMixin
 from sklearn_bandit._threads import effective_n_threads, limit_threads
-from sklearn_bandit.tree._validation import encode_classes, unchanged_on_error
+from sklearn_bandit._unchanged import unchanged_on_failure
+from sklearn_bandit.tree._validation import encode_classes
 
 from ._boosting._binning import READABLE
 from ._boosting._booster import Booster
@@ -108,7 +109,7 @@ class BanditBoosting(ProgressMixin):
             Fitted estimator.
         """
         shown = {"X": X, "y": y, "sample_weight": sample_weight}
-        with unchanged_on_error(self):
+        with unchanged_on_failure(self):
             X, known_categories = self._preprocess_training(X)
             if len(X) > MAX_SAMPLES:
                 raise ValueError(

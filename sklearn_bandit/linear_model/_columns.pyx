@@ -7,8 +7,9 @@ import numpy as np
 
 from cython cimport floating
 from cython.parallel cimport prange
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 
+from sklearn_bandit._memory cimport allocate
 from sklearn_bandit._simd cimport simd_256_void
 
 # Three columns are multiplied with three others at a time: six loads make nine
@@ -65,15 +66,15 @@ def inner_products(
     cdef Py_ssize_t n_left = _padded(n_columns), n_right = _padded(n_others)
     cdef Py_ssize_t n_chunk = BLOCK_ROWS * CHUNK_BLOCKS
     cdef Py_ssize_t n_chunks = (n_samples + n_chunk - 1) // n_chunk
-    cdef const floating** left = <const floating**> malloc(
-        (n_left + n_right) * sizeof(floating*)
-    )
-    cdef const floating** right = left + n_left
+    cdef const floating** left
+    cdef const floating** right
     sums = np.zeros((n_chunks, n_left, n_right))
     cdef double[:, :, ::1] out = sums
 
+    left = <const floating**> allocate(n_left + n_right, sizeof(floating*))
     if left == NULL:
         raise MemoryError("No memory for inner products.")
+    right = left + n_left
     _point_at(atoms, signals, columns, n_left, left)
     _point_at(atoms, signals, columns if is_symmetric else others, n_right, right)
     if n_samples * n_columns * n_others < MIN_PARALLEL * (1 + is_symmetric):

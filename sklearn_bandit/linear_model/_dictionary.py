@@ -12,8 +12,11 @@ import numpy as np
 from .._threads import effective_n_threads
 from ._columns import inner_products
 
-# Squared norms outside of this range may have over- or underflowed in single precision.
-SAFE_NORMS = 1e-25, 1e35
+# Squared norms outside of this range may have over- or underflowed.
+SAFE_NORMS = {
+    np.dtype(np.float32): (1e-25, 1e35),
+    np.dtype(np.float64): (1e-250, 1e300),
+}
 
 
 class OutOfRange(Exception):
@@ -33,14 +36,17 @@ class Dictionary:
         Whether all are taken relative to their means.
     n_jobs : int or None
         Number of threads, as of the estimator; the sums do not depend on it.
+    checked : bool, default=True
+        Whether to raise `OutOfRange` for inner products that cannot be relied on.
     """
 
-    def __init__(self, atoms, signals, centred, n_jobs):
+    def __init__(self, atoms, signals, centred, n_jobs, checked=True):
         self.atoms = atoms.T
         self.signals = signals.T
         self.n_atoms, self.n_rows = self.atoms.shape
         self.centred = centred
         self.n_jobs = n_jobs
+        self.checked = checked
         self.n_multiplied = 0
         self._means = {}
         self._products = {}
@@ -121,7 +127,7 @@ class Dictionary:
 
     def _keep(self, i, others, totals):
         """Put products into the table, less what the means make of them."""
-        if self.atoms.dtype == np.float32:
+        if self.checked:
             self._check_range(i, others, totals)
         self.n_multiplied += len(others) * self.n_rows
         for j, total in zip(others, totals.tolist(), strict=True):
@@ -130,7 +136,7 @@ class Dictionary:
 
     def _check_range(self, i, others, totals):
         """Raise `OutOfRange` unless the products can be relied on."""
-        low, high = SAFE_NORMS
+        low, high = SAFE_NORMS[self.atoms.dtype]
         if not np.abs(totals).max() < high:
             raise OutOfRange
         if i in others and totals[others.index(i)] < low:

@@ -8,7 +8,9 @@ for each atom, so that a step takes as many operations as the matrix has entries
 import numpy as np
 
 from libc.math cimport sqrt
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
+
+from sklearn_bandit._memory cimport reallocate
 
 # An atom that has no more than this share of its squared norm outside of the span of
 # those chosen depends on them: the rest is rounding.
@@ -133,14 +135,14 @@ cdef class Fit:
         if self.n_chosen < n:
             return 0
         n = max(2 * n, 16)
-        self.atoms = <Py_ssize_t*> _resized(self.atoms, n * sizeof(Py_ssize_t))
-        self.coefs = <double*> _resized(self.coefs, n * sizeof(double))
-        self.products = <double*> _resized(self.products, n * sizeof(double))
-        self.half = <double*> _resized(self.half, n * sizeof(double))
+        self.atoms = <Py_ssize_t*> _resized(self.atoms, n, sizeof(Py_ssize_t))
+        self.coefs = <double*> _resized(self.coefs, n, sizeof(double))
+        self.products = <double*> _resized(self.products, n, sizeof(double))
+        self.half = <double*> _resized(self.half, n, sizeof(double))
         n = n * (n + 1) // 2
-        self.gram = <double*> _resized(self.gram, n * sizeof(double))
+        self.gram = <double*> _resized(self.gram, n, sizeof(double))
         if self.orthogonal:
-            self.factor = <double*> _resized(self.factor, n * sizeof(double))
+            self.factor = <double*> _resized(self.factor, n, sizeof(double))
         self.room = max(2 * self.room, 16)
         return 0
 
@@ -197,8 +199,8 @@ cdef class Fit:
                 self.coefs[j] -= row[j] * self.coefs[i]
 
 
-cdef void* _resized(void* block, Py_ssize_t size) except NULL:
-    cdef void* resized = realloc(block, size)
+cdef void* _resized(void* block, size_t n_items, size_t item_size) except NULL:
+    cdef void* resized = reallocate(block, n_items, item_size)
 
     if resized == NULL:
         raise MemoryError("No memory for the coefficients.")

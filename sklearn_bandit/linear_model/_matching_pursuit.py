@@ -2,6 +2,7 @@
 
 import warnings
 from functools import partial
+from math import isfinite
 from numbers import Integral, Real
 from typing import Self
 
@@ -12,6 +13,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
+from .._unchanged import unchanged_on_failure
 from ._dictionary import Dictionary, OutOfRange
 from ._fit import Fit
 from ._race import Race
@@ -26,6 +28,12 @@ MAX_ROWS_SAMPLED = 1 << 16
 # Plain matching pursuit may choose an atom again; with `tol` alone it ends after so
 # many steps an atom.
 MAX_STEPS_PER_ATOM = 10
+
+# Between these, squares of entries and their sums are in the range of doubles.
+SAFE_RANGE = 1e-100, 1e100
+
+# Signals between these are numbers of single precision that are not denormal.
+SINGLE_RANGE = 1e-37, 1e37
 
 # Exact fits are rehearsed on so many rows, and for so many steps at most.
 REHEARSAL_ROWS = 4_096
@@ -76,7 +84,8 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
+        Coefficients, of the type of X; in double precision where single precision
+        cannot hold them or the signals.
     intercept_ : float or ndarray of shape (n_targets,)
         Intercepts.
     support_ : ndarray, or list of ndarray for several targets
@@ -167,35 +176,88 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self : BanditMatchingPursuit
             The fitted estimator.
         """
-        X, y = self._check_input(X, y)
-        signals = np.asarray(y, dtype=X.dtype, order="F")
-        signals = signals[:, None] if y.ndim == 1 else signals
-        if self.coef == "sampled" and self.delta == 0:
-            raise ValueError("delta=0 asks for exact inner products: use coef='exact'.")
-        n_steps = self._check_steps(*X.shape)
-        try:
-            fits = self._fit_all(X, signals, n_steps)
-        except OutOfRange:
-            fits = self._fit_all(
-                X.astype(np.float64), signals.astype(np.float64), n_steps
-            )
-        fits, intercepts, are_complete = zip(*fits, strict=True)
-        if not all(are_complete):
+        with unchanged_on_failure(self):
+            X, y = self._check_input(X, y)
+            if self.coef == "sampled" and self.delta == 0:
+                raise ValueError(
+                    "delta=0 asks for exact inner products: use coef='exact'."
+                )
+            n_steps = self._check_steps(*X.shape)
+            try:
+                is_complete = self._fit_as_is(X, y, n_steps)
+            except OutOfRange:
+                is_complete = self._fit_scaled(X, y, n_steps)
+        if not is_complete:
             warnings.warn(
                 "Matching pursuit ended early: the atoms left have nothing in "
                 "common with the residual, or depend on those chosen.",
                 RuntimeWarning,
                 stacklevel=3,
             )
-        self._store(X, fits, intercepts, y.ndim)
         return self
 
-    def _fit_all(self, X, signals, n_steps):
+    def _fit_as_is(self, X, y, n_steps):
+        """Fit in the type of X; return whether there were atoms enough.
+
+        Raises `OutOfRange` if anything over- or underflows in it.
+        """
+        if y.dtype != X.dtype and X.dtype == np.float32:
+            sizes = np.abs(y.reshape(len(y), -1)).max(axis=0)
+            if not _are_within(sizes, SINGLE_RANGE).all():
+                raise OutOfRange
+        signals = np.asarray(y, dtype=X.dtype, order="F").reshape(len(y), -1, order="F")
+        tols = [self.tol] * signals.shape[1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            fits = self._fit_all(X, signals, n_steps, tols)
+        for fit, intercept, is_complete in fits:
+            is_finite = isfinite(intercept) and np.isfinite(fit.coefficients).all()
+            if not is_finite or (fit.n_chosen == 0 and not is_complete):
+                raise OutOfRange
+        coefs = np.zeros((len(fits), X.shape[1]))
+        for target, (fit, *_) in enumerate(fits):
+            coefs[target, fit.support] = fit.coefficients
+        return self._store(
+            fits, coefs.astype(X.dtype), [fit[1] for fit in fits], y.ndim
+        )
+
+    def _fit_scaled(self, X, y, n_steps):
+        """Fit in double precision, atoms and signals scaled by powers of two."""
+        atoms = np.array(X, dtype=np.float64, order="F")
+        signals = np.array(y, dtype=np.float64, order="F").reshape(
+            len(y), -1, order="F"
+        )
+        shift = int(_exponents(np.abs(atoms).max()))
+        shifts = _exponents(np.abs(signals).max(axis=0))
+        atoms = np.ldexp(atoms, -shift, out=atoms) if shift else atoms
+        signals = np.asfortranarray(np.ldexp(signals, -shifts))
+        tols = [None] * len(shifts)
+        if self.tol is not None:
+            with np.errstate(over="ignore"):
+                tols = np.ldexp(float(self.tol), -2 * shifts).tolist()
+        with np.errstate(over="ignore", invalid="ignore"):
+            fits = self._fit_all(atoms, signals, n_steps, tols, checked=False)
+            coefs = np.zeros((len(fits), X.shape[1]))
+            for target, (fit, *_) in enumerate(fits):
+                coefs[target, fit.support] = fit.coefficients
+            coefs = np.ldexp(coefs, shifts[:, None] - shift)
+            intercepts = np.ldexp([fit[1] for fit in fits], shifts).tolist()
+        if not (np.isfinite(coefs).all() and np.isfinite(intercepts).all()):
+            raise ValueError(
+                "The coefficients are beyond the range of double precision: scale X up "
+                "or y down."
+            )
+        # Predictions are of the coefficients' type: it has to hold the signals, too.
+        sizes = np.append(np.abs(coefs).max(axis=1), np.abs(y).max())
+        if X.dtype == np.float32 and _are_within(sizes, SINGLE_RANGE).all():
+            coefs = coefs.astype(np.float32)
+        return self._store(fits, coefs, intercepts, y.ndim)
+
+    def _fit_all(self, X, signals, n_steps, tols, checked=True):
         """Return fit, intercept and whether there were atoms enough, for each signal.
 
         The multiplications are counted.
         """
-        dictionary = Dictionary(X, signals, self.fit_intercept, self.n_jobs)
+        dictionary = Dictionary(X, signals, self.fit_intercept, self.n_jobs, checked)
         sample = Sample(dictionary.atoms, dictionary.signals, self._seed())
         race = Race(sample, self.fit_intercept)
         columns = range(X.shape[1], X.shape[1] + signals.shape[1])
@@ -206,11 +268,11 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             pursue = partial(self._pursue, dictionary, race)
             intercept = dictionary.intercept
             if self.delta > 0:
-                self._rehearse(dictionary, race, columns, n_steps)
+                self._rehearse(dictionary, race, columns, n_steps, tols)
         fits = []
-        for column in columns:
+        for column, tol in zip(columns, tols, strict=True):
             fit = Fit(self.orthogonal)
-            is_complete = pursue(fit, column, n_steps)
+            is_complete = pursue(fit, column, n_steps, tol)
             fits.append((fit, intercept(fit, column), is_complete))
         self.n_multiplications_ = int(dictionary.n_multiplied + race.n_multiplied)
         return fits
@@ -301,7 +363,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Return the error probability of one step."""
         return self.delta / (n_steps if self.tol is None else n_atoms)
 
-    def _rehearse(self, dictionary, race, columns, n_steps):
+    def _rehearse(self, dictionary, race, columns, n_steps, tols):
         """Guess by sampled coefficients which atoms will be chosen for the signals.
 
         What the exact fit needs of these is computed in one pass over them, instead of
@@ -311,12 +373,12 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         n_steps = min(n_steps, MAX_REHEARSED)
         if n_steps == 1 or dictionary.n_rows < RANDOM_COST * REHEARSAL_ROWS:
             return
-        for signal in columns:
+        for signal, tol in zip(columns, tols, strict=True):
             fit = Fit(self.orthogonal)
-            self._pursue_sample(race, REHEARSAL_ROWS, fit, signal, n_steps)
+            self._pursue_sample(race, REHEARSAL_ROWS, fit, signal, n_steps, tol)
             dictionary.prepare([*fit.support.tolist(), signal])
 
-    def _pursue_sample(self, race, n_rows, fit, signal, n_steps):
+    def _pursue_sample(self, race, n_rows, fit, signal, n_steps, tol):
         """Choose atoms for one signal by the sample alone; False if there are too few.
 
         `n_rows` is the number of rows that coefficients are fitted to.
@@ -325,17 +387,17 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             fit,
             signal,
             n_steps,
-            -1.0 if self.tol is None else self.tol,
+            -1.0 if tol is None else tol,
             self._step_delta(race.n_atoms, n_steps),
             min(MAX_ROWS_SAMPLED, race.n_rows),
             n_rows,
         )
 
-    def _pursue(self, dictionary, race, fit, signal, n_steps):
+    def _pursue(self, dictionary, race, fit, signal, n_steps, tol):
         """Choose atoms for one signal; False if there are too few."""
         delta = self._step_delta(dictionary.n_atoms, n_steps)
         for _ in range(n_steps):
-            if self.tol is not None and dictionary.residual(fit, signal) <= self.tol:
+            if tol is not None and dictionary.residual(fit, signal) <= tol:
                 break
             if self.orthogonal and fit.n_chosen == dictionary.n_atoms:
                 break
@@ -366,15 +428,25 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return None
         return atom
 
-    def _store(self, X, fits, intercepts, y_ndim):
-        coefs = np.zeros((len(fits), X.shape[1]), X.dtype)
-        supports = [fit.support for fit in fits]
-        for target, fit in enumerate(fits):
-            coefs[target, supports[target]] = fit.coefficients
-        n_iter = [fit.n_steps for fit in fits]
+    def _store(self, fits, coefs, intercepts, y_ndim):
+        """Set the attributes; return whether there were atoms enough for all."""
+        supports = [fit.support for fit, *_ in fits]
+        n_iter = [fit.n_steps for fit, *_ in fits]
         if y_ndim == 1:
             self.coef_, self.intercept_ = coefs[0], float(intercepts[0])
             self.support_, self.n_iter_ = supports[0], n_iter[0]
         else:
             self.coef_, self.intercept_ = coefs, np.array(intercepts)
             self.support_, self.n_iter_ = supports, n_iter
+        return all(is_complete for *_, is_complete in fits)
+
+
+def _exponents(sizes):
+    """Exponents of sizes that are out of the safe range; else zero."""
+    return np.where(_are_within(sizes, SAFE_RANGE), 0, np.frexp(sizes)[1])
+
+
+def _are_within(sizes, limits):
+    """Whether sizes are within some limits, or zero."""
+    low, high = limits
+    return ((low < sizes) & (sizes < high)) | (sizes == 0)

@@ -1,38 +1,96 @@
 """Output layers as maximum inner product search (thesis, chapter 5)."""
 
-from typing import Any
+import warnings
+from numbers import Integral, Real
 
 import numpy as np
-from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
 
-from .._compat import check_is_fitted, validate_data
+from .._compat import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    _fit_context,
+    check_is_fitted,
+    validate_data,
+)
+from .._unchanged import unchanged_on_failure
 from ..neighbors import BanditMIPS
 
 
-class MIPSPredictor:
-    """Predict with a fitted linear classifier without computing all its scores.
+class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A linear classifier that predicts without computing all its scores.
 
     The class that a linear classifier predicts is the one whose weights have the
     largest inner product with the input, intercepts included: a maximum inner product
     search. It pays for many classes and wide inputs (thousands of each).
 
+    Read more in the :ref:`user guide <output_layers>`.
+
     Parameters
     ----------
-    classifier : estimator
-        A fitted linear classifier with ``coef_``, ``intercept_`` and ``classes_``, one
-        row of weights a class: LogisticRegression, RidgeClassifier, SGDClassifier,
-        LinearSVC.
-    **parameters
-        Parameters of :class:`sklearn_bandit.neighbors.BanditMIPS`, for example `delta`:
-        the probability that a prediction is not the classifier's own.
+    estimator : estimator, default=None
+        A linear classifier that has ``coef_``, ``intercept_`` and ``classes_`` when it
+        is fitted, one row of weights a class: LogisticRegression, RidgeClassifier,
+        SGDClassifier, LinearSVC, LinearDiscriminantAnalysis. None is
+        ``LogisticRegression()``. :meth:`fit` fits a clone of it; one that is fitted
+        already is taken as it is with `prefit`, or in a
+        :class:`sklearn.frozen.FrozenEstimator`.
+    prefit : bool, default=False
+        Whether `estimator` is fitted and used itself. :meth:`fit` needs neither X nor y
+        then. A clone of the predictor, as in a cross-validation, has an estimator that
+        is not fitted: use a FrozenEstimator there.
+    n_neighbors : int, default=5
+        Number of classes whose scores :meth:`decision_function` computes, and that
+        :meth:`top_classes` returns; more take longer. :meth:`predict` looks for one.
+    delta : float, default=0.01
+        Probability, for each input, that the classes found are not those with the
+        largest scores. Smaller values take longer; 0 is exact.
+    epsilon : float, default=0.0
+        How much smaller than the largest score that of a class found may be.
+    batch_size : int, default=64
+        Coordinates in the first round of a search; see
+        :class:`sklearn_bandit.neighbors.BanditMIPS`.
+    layout : {"auto", "zero-copy"}, default="auto"
+        "auto" prepares the weights for searches, which costs as much as 10 to 20
+        predictions of the classifier. "zero-copy" prepares nothing, and pays from
+        20,000 features on.
+    n_jobs : int, default=None
+        Number of threads for several inputs; None means all. Not passed on to
+        `estimator`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sample of coordinates. Not passed on to `estimator`.
 
     Attributes
     ----------
+    estimator_ : estimator
+        The fitted classifier.
     classes_ : ndarray of shape (n_classes,)
-        The classifier's classes.
+        Its classes.
     search_ : BanditMIPS
         The search over the weights; ``search_.n_multiplications_`` tells the cost of
         the last call.
+    n_features_in_ : int
+        Number of features of the input.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if they were all strings.
+
+    See Also
+    --------
+    sklearn_bandit.neighbors.BanditMIPS : The search by itself.
+
+    Notes
+    -----
+    Several threads may predict with one fitted estimator at the same time.
 
     Examples
     --------
@@ -42,37 +100,159 @@ class MIPSPredictor:
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(20, size=300)
     >>> X = rng.standard_normal((20, 5000))[y] + rng.standard_normal((300, 5000))
-    >>> classifier = RidgeClassifier().fit(X, y)
-    >>> predictor = MIPSPredictor(classifier, random_state=0)
+    >>> predictor = MIPSPredictor(RidgeClassifier(), random_state=0).fit(X, y)
+    >>> classifier = predictor.estimator_
     >>> bool((predictor.predict(X[:50]) == classifier.predict(X[:50])).all())
     True
+
+    Of a classifier that is fitted already:
+
+    >>> predictor = MIPSPredictor(classifier, prefit=True, random_state=0).fit()
+    >>> predictor.top_classes(X[:2], 3).shape
+    (2, 3)
     """
 
-    def __init__(self, classifier: Any, **parameters: Any) -> None:
-        check_is_fitted(classifier)
-        weights = np.atleast_2d(classifier.coef_)
-        self.classifier = classifier
-        self.classes_ = classifier.classes_
-        if len(weights) == 1 and len(self.classes_) == 2:
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "prefit": ["boolean"],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "delta": [Interval(Real, 0, 1, closed="left")],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "batch_size": [Interval(Integral, 16, None, closed="left")],
+        "layout": [StrOptions({"auto", "zero-copy"})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        prefit=False,
+        n_neighbors=5,
+        delta=0.01,
+        epsilon=0.0,
+        batch_size=64,
+        layout="auto",
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.prefit = prefit
+        self.n_neighbors = n_neighbors
+        self.delta = delta
+        self.epsilon = epsilon
+        self.batch_size = batch_size
+        self.layout = layout
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # The parameters of the estimator are its own to check.
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X=None, y=None, sample_weight=None):
+        """Fit the classifier, unless it is, and prepare the search over its weights.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+            Inputs to learn from, as `estimator` takes them. Not used with `prefit`.
+        y : array-like of shape (n_samples,), default=None
+            Their classes. Not used with `prefit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the inputs, for an `estimator` that takes them.
+
+        Returns
+        -------
+        self : MIPSPredictor
+            The fitted estimator.
+        """
+        with unchanged_on_failure(self):
+            self.estimator_ = self._fitted_estimator(X, y, sample_weight)
+            weights, intercepts = self._layer()
+            # What all intercepts have in common does not matter for the search. It may
+            # be most of them: one large entry among many small weights, of which a
+            # sample of the coordinates says nothing.
+            self._offset = float(intercepts.mean())
+            intercepts = intercepts - weights.dtype.type(self._offset)
+            self._has_intercepts = bool(intercepts.any())
+            if self._has_intercepts:
+                # An intercept is the weight of an input that is always one.
+                weights = np.column_stack([weights, intercepts])
+            self.search_ = BanditMIPS(
+                n_neighbors=1,
+                delta=self.delta,
+                epsilon=self.epsilon,
+                batch_size=self.batch_size,
+                layout=self.layout,
+                n_jobs=self.n_jobs,
+                random_state=self.random_state,
+            ).fit(weights)
+        return self
+
+    def _fitted_estimator(self, X, y, sample_weight):
+        """Return a fitted clone of the estimator, or the estimator that is fitted."""
+        if self.prefit:
+            if self.estimator is None:
+                raise ValueError("prefit=True needs an estimator that is fitted.")
+            check_is_fitted(self.estimator)
+            return self.estimator
+        estimator = LogisticRegression() if self.estimator is None else self.estimator
+        if X is None:
+            raise ValueError(
+                "fit needs X and y; only an estimator that is fitted already, with "
+                "prefit=True, does without."
+            )
+        params = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if params and get_config()["enable_metadata_routing"]:
+            params = process_routing(self, "fit", **params).estimator.fit
+        return clone(estimator).fit(X, y, **params)
+
+    def _layer(self):
+        """Return weights and intercepts, one row a class; note what they belong to."""
+        estimator = self.estimator_
+        for name in ("coef_", "intercept_", "classes_"):
+            if not hasattr(estimator, name):
+                raise ValueError(
+                    f"Expected a linear classifier, with coef_, intercept_ and "
+                    f"classes_; {type(estimator).__name__} has no {name}."
+                )
+        weights = estimator.coef_
+        if sparse.issparse(weights):
+            weights = weights.toarray()
+        weights = np.atleast_2d(weights)
+        classes = estimator.classes_
+        if len(weights) == 1 and len(classes) == 2:
             # One row decides between two classes by its sign.
             weights = np.vstack([np.zeros_like(weights), weights])
-        if len(weights) != len(self.classes_):
+        if len(weights) != len(classes):
             raise ValueError(
-                f"Expected {len(self.classes_)} rows of weights, one row of weights a "
-                f"class; got {len(weights)}."
+                f"Expected {len(classes)} rows of weights, one row of weights a class; "
+                f"got {len(weights)}."
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about names of features
+            example = estimator.predict(np.zeros((1, weights.shape[1]), weights.dtype))
+        if np.ndim(example) != 1:
+            raise ValueError(
+                "Expected a classifier that predicts one class for each input; this "
+                "one predicts several labels."
             )
         intercepts = np.zeros(len(weights), dtype=weights.dtype)
-        intercepts[-np.size(classifier.intercept_) :] = classifier.intercept_
-        # The intercept is the weight of an input that is always one.
-        self.search_ = BanditMIPS(n_neighbors=1, **parameters)
-        self.search_.fit(np.column_stack([weights, intercepts]))
+        intercepts[-np.size(estimator.intercept_) :] = estimator.intercept_
+        self.classes_ = classes
+        self.n_features_in_ = weights.shape[1]
+        if hasattr(estimator, "feature_names_in_"):
+            self.feature_names_in_ = estimator.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return weights, intercepts
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
+    def predict(self, X):
         """Predict the class of each row of X.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The inputs.
 
         Returns
@@ -82,23 +262,82 @@ class MIPSPredictor:
         """
         return self.top_classes(X, 1)[:, 0]
 
-    def top_classes(self, X: ArrayLike, k: int) -> np.ndarray:
+    def top_classes(self, X, k=None):
         """Find the k classes with the largest scores.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The inputs.
-        k : int
-            Number of classes.
+        k : int, default=None
+            Number of classes; None takes `n_neighbors`, or all if there are fewer.
 
         Returns
         -------
         ndarray of shape (n_samples, k)
             The classes of each row, best first.
         """
-        dtype = self.search_._index.dtype
-        X = validate_data(self.classifier, X, dtype=dtype, order="C", reset=False)
-        queries = np.column_stack([X, np.ones(len(X), dtype=dtype)])
-        indices = self.search_.kneighbors(queries, k, return_distance=False)
+        check_is_fitted(self)
+        k = self._n_looked_at() if k is None else k
+        indices = self.search_.kneighbors(self._queries(X), k, return_distance=False)
         return self.classes_[indices]
+
+    def decision_function(self, X):
+        """Compute the scores of the classes with the largest ones.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+            The scores of the `n_neighbors` classes found for each input, as the
+            classifier computes them; minus infinity for the others, which are not
+            known. With two classes, the score of the second, always.
+        """
+        check_is_fitted(self)
+        is_binary = len(self.classes_) == 2
+        k = 2 if is_binary else self._n_looked_at()
+        products, indices = self.search_.kneighbors(self._queries(X), k)
+        shape = (len(products), len(self.classes_))
+        scores = np.full(shape, -np.inf, dtype=products.dtype)
+        np.put_along_axis(scores, indices, products, axis=1)
+        return scores[:, 1] - scores[:, 0] if is_binary else scores + self._offset
+
+    def _n_looked_at(self):
+        return min(self.n_neighbors, len(self.classes_))
+
+    def _queries(self, X):
+        """Validate inputs; with intercepts, each is followed by a one."""
+        dtype = self.search_._index.dtype
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=dtype, order="C", reset=False
+        )
+        if not self._has_intercepts:
+            return X
+        ones = np.ones((X.shape[0], 1), dtype=dtype)
+        if sparse.issparse(X):
+            return sparse.hstack([X, ones], format="csr", dtype=dtype)
+        return np.hstack([X, ones])
+
+    def get_metadata_routing(self):
+        """Return the routing of metadata to the estimator.
+
+        Returns
+        -------
+        MetadataRouter
+            See scikit-learn's guide to metadata routing.
+        """
+        estimator = LogisticRegression() if self.estimator is None else self.estimator
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return MetadataRouter(owner=type(self).__name__).add(
+            estimator=estimator, method_mapping=mapping
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        estimator = LogisticRegression() if self.estimator is None else self.estimator
+        tags.input_tags.sparse = get_tags(estimator).input_tags.sparse
+        return tags

@@ -8,9 +8,10 @@ the same rows.
 import numpy as np
 
 from cython cimport floating
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memset
 
+from sklearn_bandit._memory cimport allocate, times
 from sklearn_bandit._simd cimport prefetch_l2, simd_void
 from sklearn_bandit._random cimport random_unit
 
@@ -69,10 +70,9 @@ cdef class Sample:
             portion = &self.portions[self.n_portions]
             size = first_rows(self.n_portions + 1) - self.n_rows
             # Rows, values, residual and flags in one block: pages of it that are not
-            # written to are never there.
-            portion.rows = <Py_ssize_t*> malloc(
-                size * (sizeof(Py_ssize_t) + (self.n_columns + 1) * sizeof(double))
-                + self.n_columns
+            # written to are never there. The flags take no more than one row.
+            portion.rows = <Py_ssize_t*> allocate(
+                size + 1, times(self.n_columns + 2, sizeof(double))
             )
             if portion.rows == NULL:
                 raise MemoryError("No memory for a sample of the rows.")

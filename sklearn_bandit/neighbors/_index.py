@@ -9,8 +9,12 @@ float32).
 
 Atoms live in slots: the rows of the fitted array, then those added later. Removing an
 atom only takes its slot out of the list of those to search.
+
+An index does not change: one with more or fewer atoms is another, which shares what
+both have in common. A search that is under way goes on with the one that it began with.
 """
 
+from copy import copy
 from itertools import pairwise
 
 import numpy as np
@@ -67,6 +71,10 @@ SAFE_RANGE = {
     np.dtype(np.float64): (1e-120, 1e120),
 }
 
+# So much larger than those fitted may entries of atoms be that are added: their fourth
+# powers are summed up in single precision.
+MAX_SCALED = 1e8
+
 
 class AtomIndex:
     """Atoms in slots, with or without a head.
@@ -83,6 +91,9 @@ class AtomIndex:
         Draws the coordinates of the head and the atoms that give the components.
     """
 
+    # Whether squares of entries neither over- nor underflow; not known without a head.
+    is_safe = False
+
     def __init__(self, atoms, *, with_head, batch_size, rng):
         self.atoms = atoms
         self.n_features = atoms.shape[1]
@@ -92,6 +103,8 @@ class AtomIndex:
         self.added = Growing(np.empty((0, self.n_features), self.dtype))
         self.slots = np.arange(len(atoms))
         self.with_norms = with_head
+        # More than all coordinates are as good as all.
+        batch_size = min(int(batch_size), self.n_features)
         self.batch_size = -(-batch_size // TILE_ALIGNMENT) * TILE_ALIGNMENT
         self.seed = rng.randint(np.iinfo(np.int32).max)
         self._largest = None
@@ -116,18 +129,41 @@ class AtomIndex:
         return len(self.atoms) + len(self.added)
 
     def add(self, atoms):
-        """Append atoms, without touching what is known of the others."""
+        """Return an index with some atoms more, by what is known of the others."""
+        other = self._copy()
         first = self.n_slots
-        self.added.append(atoms)
-        self.slots = np.append(self.slots, np.arange(first, first + len(atoms)))
+        other.added.append(atoms)
+        other.slots = np.append(self.slots, np.arange(first, first + len(atoms)))
         if self.with_norms:
-            self._describe(atoms)
-        self._refresh()
+            largest = float(max(atoms.max(), -atoms.min()))
+            other.is_safe = self.is_safe and (
+                largest < SAFE_RANGE[self.dtype][1]
+                and largest * self.scale < MAX_SCALED
+            )
+            with np.errstate(all="ignore"):  # of a head that is not used if not safe
+                other._describe(atoms)
+        other._refresh()
+        return other
 
     def remove(self, indices):
-        """Forget the atoms at these positions; the others move up."""
-        self.slots = np.delete(self.slots, indices)
-        self._refresh()
+        """Return an index without the atoms at these positions; others move up."""
+        other = self._copy()
+        other.slots = np.delete(self.slots, indices)
+        other._refresh()
+        return other
+
+    def _copy(self):
+        """Return an index that shares all rows, and can have others behind them."""
+        other = object.__new__(AtomIndex)
+        other.__dict__.update(self.__dict__)
+        other.added = copy(self.added)
+        if self.with_norms:
+            other.norms = copy(self.norms)
+            other.coefs = copy(self.coefs)
+            other.residual_norms = copy(self.residual_norms)
+            other.tiles = [copy(tile) for tile in self.tiles]
+            other.inflation = [copy(inflation) for inflation in self.inflation]
+        return other
 
     def positions(self, slots):
         """Positions of slots among the atoms that are left."""
@@ -149,10 +185,12 @@ class AtomIndex:
 
     def by_norm(self):
         """Slots of the atoms that can be found, by decreasing norm."""
-        if self._by_norm is None:
+        by_norm = self._by_norm
+        if by_norm is None:
             norms = self.norms.rows[self.slots]
-            self._by_norm = self.slots[np.argsort(-norms, kind="stable")]
-        return self._by_norm
+            by_norm = self.slots[np.argsort(-norms, kind="stable")]
+            self._by_norm = by_norm
+        return by_norm
 
     def largest(self):
         """Largest absolute entry of the atom in every slot, for rigorous radii."""
@@ -164,21 +202,25 @@ class AtomIndex:
 
     def _stats(self):
         """Read all atoms, when that is first asked for."""
-        if self._largest is None:
+        largest = self._largest
+        if largest is None:
             parts = [self.atoms, self.added.rows] if len(self.added) else [self.atoms]
             stats = np.vstack([self.searcher.describe_atoms(part) for part in parts])
-            self._largest = stats[:, 2].copy(), stats[:, 3].copy()
-        return self._largest
+            self._largest = largest = stats[:, 2].copy(), stats[:, 3].copy()
+        return largest
 
     def uniforms(self, n):
         """Return the same uniform numbers for every query, to draw coordinates by."""
-        if self._uniforms is None or len(self._uniforms) < n:
-            self._uniforms = np.random.RandomState(self.seed).uniform(size=n)
-        return self._uniforms[:n]
+        uniforms = self._uniforms
+        if uniforms is None or len(uniforms) < n:
+            uniforms = np.random.RandomState(self.seed).uniform(size=n)
+            self._uniforms = uniforms
+        return uniforms[:n]
 
     def block_starts(self, length):
         """First coordinates of all blocks of this length, round by round at random."""
-        if length not in self._block_order:
+        starts = self._block_order.get(length)
+        if starts is None:
             n_blocks = -(-self.n_features // length)
             order = np.random.RandomState(self.seed).permutation(n_blocks)
             # What a round of doubling adds is read in the order of memory.
@@ -186,8 +228,8 @@ class AtomIndex:
             while start < n_blocks:
                 order[start:stop].sort()
                 start, stop = stop, 2 * stop
-            self._block_order[length] = order * length
-        return self._block_order[length]
+            self._block_order[length] = starts = order * length
+        return starts
 
     def _prepare(self, rng):
         """Choose components and coordinates; describe the fitted atoms."""
@@ -304,11 +346,19 @@ class AtomIndex:
 
 
 class Growing:
-    """Rows that can be appended to; room is doubled when it runs out."""
+    """Rows that can be appended to; room is doubled when it runs out.
+
+    A copy shares the rows. The first of the copies that appends gets the room behind
+    them, others get memory of their own: what one holds does not change by another.
+    """
 
     def __init__(self, rows):
-        self._buffer = rows
-        self._n = len(rows)
+        self._hold(rows, len(rows))
+
+    def _hold(self, buffer, n):
+        self._buffer = buffer
+        self._n = n
+        self._end = [n]  # of what is in use; all copies have the same list
 
     def __len__(self):
         return self._n
@@ -320,18 +370,31 @@ class Growing:
 
     def reserve(self, n_new):
         """Make room for so many more rows."""
-        n = self._n + n_new
-        if n > len(self._buffer):
-            n_room = n if self._n == 0 else max(n, 2 * len(self._buffer))
-            buffer = np.empty((n_room, *self._buffer.shape[1:]), self._buffer.dtype)
+        n, buffer = self._n + n_new, self._buffer
+        is_free = self._end[0] == self._n and buffer.flags.writeable
+        if n > len(buffer) or not is_free:
+            n_room = n if self._n == 0 else max(n, 2 * len(buffer))
+            buffer = np.empty((n_room, *buffer.shape[1:]), buffer.dtype)
             buffer[: self._n] = self.rows
-            self._buffer = buffer
+            self._hold(buffer, self._n)
 
     def append(self, rows):
         """Append rows."""
         self.reserve(len(rows))
         self._buffer[self._n : self._n + len(rows)] = rows
         self._n += len(rows)
+        self._end[0] = self._n
+
+    def __copy__(self):
+        other = object.__new__(Growing)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __getstate__(self):
+        return {"rows": self.rows}  # the room behind them has any content
+
+    def __setstate__(self, state):
+        self._hold(state["rows"], len(state["rows"]))
 
 
 def _product(queries, atoms, n_jobs):

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
 from .._threads import effective_n_threads
 from .._typing import MatrixLike
+from .._unchanged import unchanged_on_failure
 from ._index import AtomIndex
 from ._routes import Request, search
 from ._search import to_single
@@ -52,7 +53,7 @@ class BanditMIPS(BaseEstimator):
           ``|q_j| ** (2 * beta)``, and weighted to be unbiased.
         - "alpha": the query's largest entries first (BanditMIPS-alpha of the thesis).
           Nothing is random then: atoms fall by the norms of what is left, and the
-          answer is exact.
+          answer is exact, whatever `radius` is.
     beta : float, default=1.0
         How strongly "weighted" prefers large entries; 0 is uniform.
     radius : {"paired", "bernstein", "hoeffding"}, default="paired"
@@ -89,13 +90,21 @@ class BanditMIPS(BaseEstimator):
         Number of atoms at present.
     n_multiplications_ : ndarray of shape (n_queries,)
         Multiplications of coordinates in the last call of :meth:`kneighbors`, query by
-        query. An exact search takes ``n_samples_fit_ * n_features_in_``.
+        query. An exact search takes ``n_samples_fit_ * n_features_in_``. With several
+        threads it is that of the call that ended last.
 
     See Also
     --------
     sklearn.neighbors.NearestNeighbors : Nearest neighbours by distance.
     sklearn_bandit.linear_model.BanditMatchingPursuit : Sparse approximation by the same
         search.
+
+    Notes
+    -----
+    Several threads may query one fitted estimator at the same time, and get the same
+    answers as one after the other. A query that is under way while :meth:`fit`,
+    :meth:`partial_fit` or :meth:`remove` runs is answered from the atoms before it. Of
+    these three only one may run at a time: use a lock.
 
     References
     ----------
@@ -177,15 +186,17 @@ class BanditMIPS(BaseEstimator):
         self : BanditMIPS
             The fitted estimator.
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
-        self._check_combination()
-        self._index = AtomIndex(
-            X,
-            with_head=self.layout == "auto",
-            batch_size=self.batch_size,
-            rng=check_random_state(self.random_state),
-        )
-        self.n_samples_fit_ = len(X)
+        with unchanged_on_failure(self):
+            X = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
+            self._check_combination()
+            self._set_index(
+                AtomIndex(
+                    X,
+                    with_head=self.layout == "auto",
+                    batch_size=self.batch_size,
+                    rng=check_random_state(self.random_state),
+                )
+            )
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -207,8 +218,7 @@ class BanditMIPS(BaseEstimator):
         if not hasattr(self, "_index"):
             return self.fit(X)
         X = validate_data(self, X, dtype=self._index.dtype, order="C", reset=False)
-        self._index.add(X)
-        self.n_samples_fit_ = self._index.n_atoms
+        self._set_index(self._index.add(X))
         return self
 
     def remove(self, indices: ArrayLike) -> Self:
@@ -238,9 +248,13 @@ class BanditMIPS(BaseEstimator):
             raise ValueError("An atom can be removed only once; indices are repeated.")
         if len(indices) == n_atoms:
             raise ValueError("At least one atom must remain.")
-        self._index.remove(indices)
-        self.n_samples_fit_ = self._index.n_atoms
+        self._set_index(self._index.remove(indices))
         return self
+
+    def _set_index(self, index):
+        """Search in these atoms from now on."""
+        self._index = index
+        self.n_samples_fit_ = index.n_atoms
 
     def kneighbors(
         self,
@@ -263,17 +277,21 @@ class BanditMIPS(BaseEstimator):
         Returns
         -------
         products : ndarray of shape (n_queries, n_neighbors)
-            Inner products, in descending order. Only if `return_distance`.
+            Inner products, in descending order. Only if `return_distance`. Of the type
+            of the atoms; in double precision where single precision cannot hold them.
         indices : ndarray of shape (n_queries, n_neighbors)
             Positions of the atoms; ties in increasing order.
         """
         if not hasattr(self, "_index"):
             check_is_fitted(self)
-        index = self._index
+        return self._kneighbors(self._index, X, n_neighbors, return_distance)
+
+    def _kneighbors(self, index, X, n_neighbors, return_distance):
+        """Answer from one index: another thread may set another one meanwhile."""
         exclude_self = X is None
-        k = self._check_neighbors(n_neighbors, exclude_self)
+        k = self._check_neighbors(index, n_neighbors, exclude_self)
         self._check_combination()
-        queries = self._check_queries(X)
+        queries = self._check_queries(index, X)
         n_queries = queries.shape[0]
         request = Request(
             k=k + exclude_self,
@@ -286,18 +304,20 @@ class BanditMIPS(BaseEstimator):
             n_jobs=self.n_jobs,
             n_threads=1 if n_queries == 1 else effective_n_threads(self.n_jobs),
             may_give_up=self._may_give_up,
+            with_products=return_distance,
         )
         if type(queries) is np.ndarray:
             products, indices, counts = search(index, queries, request)
         else:
-            products, indices, counts = self._search_sparse(queries, request)
+            products, indices, counts = _search_sparse(index, queries, request)
         if exclude_self:
             products, indices = _drop_self(products, indices)
         self.n_multiplications_ = counts
         if not return_distance:
             return indices
         if index.dtype == np.float32:
-            products = to_single(products)
+            narrow = to_single(products)
+            products = products if narrow is None else narrow
         return products, indices
 
     def kneighbors_graph(
@@ -326,11 +346,19 @@ class BanditMIPS(BaseEstimator):
             raise ValueError(
                 f"mode must be 'connectivity' or 'product', got {mode!r} instead."
             )
-        products, indices = self.kneighbors(X, n_neighbors)
+        check_is_fitted(self)
+        index = self._index
+        if mode == "connectivity":
+            indices = self._kneighbors(index, X, n_neighbors, return_distance=False)
+            data = np.ones(indices.size)
+        else:
+            products, indices = self._kneighbors(
+                index, X, n_neighbors, return_distance=True
+            )
+            data = products.ravel()
         n_queries, k = indices.shape
-        data = np.ones(indices.size) if mode == "connectivity" else products.ravel()
         ends = np.arange(0, indices.size + 1, k)
-        shape = (n_queries, self.n_samples_fit_)
+        shape = (n_queries, index.n_atoms)
         return sparse.csr_matrix((data, indices.ravel(), ends), shape=shape)
 
     def _check_combination(self):
@@ -342,13 +370,13 @@ class BanditMIPS(BaseEstimator):
         if self.radius != "paired":
             raise ValueError("buckets need radius='paired'.")
 
-    def _check_neighbors(self, n_neighbors, exclude_self):
+    def _check_neighbors(self, index, n_neighbors, exclude_self):
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         if type(k) is not int and (not isinstance(k, Integral) or isinstance(k, bool)):
             raise TypeError(f"n_neighbors must be an integer, got {type(k)} instead.")
         if k < 1:
             raise ValueError(f"n_neighbors must be at least 1, got {k} instead.")
-        n_others = self._index.n_atoms - exclude_self
+        n_others = index.n_atoms - exclude_self
         if k > n_others:
             raise ValueError(
                 f"n_neighbors={k} atoms are wanted, but there are only {n_others}"
@@ -356,13 +384,12 @@ class BanditMIPS(BaseEstimator):
             )
         return int(k)
 
-    def _check_queries(self, X):
+    def _check_queries(self, index, X):
         """Validate the queries; what is plainly right already takes a microsecond.
 
         Whether all entries are finite is checked by the search, which looks at them all
         in any case.
         """
-        index = self._index
         if X is None:
             return index.all_atoms()
         if (
@@ -379,14 +406,15 @@ class BanditMIPS(BaseEstimator):
             self, X, accept_sparse="csr", dtype=index.dtype, order="C", reset=False
         )
 
-    def _search_sparse(self, queries, request):
-        """Search for the rows of a CSR matrix, some at a time."""
-        n_chunk = max(MAX_DENSE // queries.shape[1], 1)
-        parts = []
-        for first in range(0, queries.shape[0], n_chunk):
-            dense = queries[first : first + n_chunk].toarray()
-            parts.append(search(self._index, np.ascontiguousarray(dense), request))
-        return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+
+def _search_sparse(index, queries, request):
+    """Search for the rows of a CSR matrix, some at a time."""
+    n_chunk = max(MAX_DENSE // queries.shape[1], 1)
+    parts = []
+    for first in range(0, queries.shape[0], n_chunk):
+        dense = queries[first : first + n_chunk].toarray()
+        parts.append(search(index, np.ascontiguousarray(dense), request))
+    return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
 def _drop_self(products, indices):

@@ -2,8 +2,9 @@
 
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, sqrt
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 
+from sklearn_bandit._memory cimport allocate
 from sklearn_bandit._simd cimport simd_void
 from sklearn_bandit.bandit._arms cimport kth_smallest
 
@@ -16,6 +17,13 @@ cdef enum:
     STATS_BLOCK = 512       # entries that stay in the first-level cache
     BAR_LIMIT = 16          # up to so many are kept in order while scanning
     N_LANES = 64            # of the largest entry: so many vectorise, fewer do not
+
+# Products of norms between which no sum over- or underflows on its way, in the types of
+# scores.
+cdef double LOWEST_SINGLE = 1e-25
+cdef double HIGHEST_SINGLE = 1e37
+cdef double LOWEST_DOUBLE = 1e-280
+cdef double HIGHEST_DOUBLE = 1e307
 
 
 cdef void describe_query(
@@ -203,10 +211,8 @@ cdef int search_query_support(
 ) noexcept nogil:
     """Exact search for a sparse query, from its non-zero entries."""
     cdef Survivors* alive = new_survivors(task.n_slots, 0, 0)
-    cdef floating* values = <floating*> malloc((n_support + 1) * sizeof(floating))
-    cdef Py_ssize_t* support = <Py_ssize_t*> malloc(
-        (n_support + 1) * sizeof(Py_ssize_t)
-    )
+    cdef floating* values = <floating*> allocate(n_support, sizeof(floating))
+    cdef Py_ssize_t* support = <Py_ssize_t*> allocate(n_support, sizeof(Py_ssize_t))
     cdef Py_ssize_t i, j, n = 0
     cdef bint enough = alive != NULL and values != NULL and support != NULL
 
@@ -270,22 +276,39 @@ cdef int pick_for_query(
 ) noexcept nogil:
     """Choose among scores that are right up to rounding; return 1 without memory."""
     cdef Py_ssize_t i, slot, n = task.n_slots, n_left = 0
-    cdef double bar, slack, radius, largest = 0.0
+    cdef double bar, slack, radius, size, largest = 0.0
+    cdef bint is_reliable = True
 
     if alive == NULL:
         return 1
-    slack = task.rounding * norm
     if task.norms == NULL:
         # Norms are not known without a pass over the atoms: the scores stand in.
         for i in range(n):
-            largest = max(largest, fabs(scores[task.slots[i]]))
+            size = fabs(scores[task.slots[i]])
+            largest = max(largest, size)
+            is_reliable &= size < INFINITY
         slack = task.rounding * largest
+        radius = slack
+    else:
+        largest = norm * task.largest_norm
+        slack = task.rounding * norm
+        radius = slack * task.largest_norm
+    if floating is float:
+        is_reliable &= LOWEST_SINGLE < largest < HIGHEST_SINGLE
+    else:
+        is_reliable &= LOWEST_DOUBLE < largest < HIGHEST_DOUBLE
+    if not is_reliable:
+        # Scores that over- or underflowed say nothing: all are computed again.
+        for i in range(n):
+            alive.slots[i] = task.slots[i]
+        alive.n_alive = n
+        count[0] += 2 * n * task.rows.n_features
+        _finish(task, query, alive, slots, products)
+        return 0
     bar = _score_bar(task, slack, scores, alive.scratch)
-    radius = slack if task.norms == NULL else slack * task.largest_norm
     for i in range(n):
         slot = task.slots[i]
-        # Written so that a score that overflowed to NaN is a candidate. Hardly any
-        # score is high enough for its own radius to matter.
+        # Hardly any score is high enough for its own radius to matter.
         if scores[slot] + radius < bar:
             continue
         if task.norms == NULL or not scores[slot] + slack * task.norms[slot] < bar:
@@ -348,10 +371,10 @@ cdef int search_query_buckets(
     cdef HeadQuery own = common[0]
     cdef Py_ssize_t i, j, n_new, first = 0, n_best = 0
     cdef Py_ssize_t n = task.n_slots, d = task.rows.n_features
-    cdef Survivors* alive = new_survivors(
-        bucket_size + task.k, head.n_coordinates, 0
-    )
+    cdef Survivors* alive
 
+    bucket_size = min(bucket_size, n)
+    alive = new_survivors(bucket_size + task.k, head.n_coordinates, 0)
     if alive == NULL:
         return 1
     _split_query(head, stats, coefs, &own)

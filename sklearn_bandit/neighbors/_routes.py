@@ -68,6 +68,7 @@ class Request:
     n_jobs: int | None  # as of the estimator
     n_threads: int  # for the queries of the call
     may_give_up: bool  # sampling, for BLAS or for the support of a sparse query
+    with_products: bool = True  # or only the atoms are asked for
 
 
 def search(index, queries, request):
@@ -132,9 +133,23 @@ def search(index, queries, request):
         _dense(index, queries[dense], stats[dense], coefs[dense], request, found)
         answer.put(dense, found)
     products = answer.products
+    if not index.is_safe:
+        _check_products(products)
     if n_extreme:
-        products = np.ldexp(products, exponents[:, None])
+        with np.errstate(over="ignore"):
+            products = np.ldexp(products, exponents[:, None])
+        if request.with_products:
+            _check_products(products)
     return products, index.positions(answer.slots), answer.counts
+
+
+def _check_products(products):
+    """Raise unless all are finite; those of atoms and queries in range always are."""
+    if not np.isfinite(products).all():
+        raise ValueError(
+            "The inner products are beyond the range of double precision: scale the "
+            "atoms or the queries down."
+        )
 
 
 class Answer:
@@ -253,14 +268,15 @@ def _by_support(index, queries, stats, request, answer):
 def _by_buckets(index, queries, stats, coefs, request, answer):
     """Search in buckets of atoms by decreasing norm."""
     # The best so far compete anew in every bucket.
-    n_buckets = -(-index.n_atoms // request.buckets)
+    bucket_size = min(request.buckets, index.n_atoms)
+    n_buckets = -(-index.n_atoms // bucket_size)
     index.searcher.search_buckets(
         queries,
         stats,
         coefs,
         request.delta > 0,
         index.by_norm(),
-        request.buckets,
+        bucket_size,
         request.k,
         _share(index, request, index.n_atoms + request.k * n_buckets),
         request.epsilon,

@@ -6,8 +6,9 @@ the number of threads, so that neither does the order of near ties.
 """
 
 from cython cimport floating
-from libc.stdlib cimport free, malloc, qsort
+from libc.stdlib cimport free, qsort
 
+from sklearn_bandit._memory cimport allocate
 from sklearn_bandit._simd cimport prefetch_l2, simd_void
 
 # How much of an atom is asked for while those before it are multiplied: processors do
@@ -96,7 +97,7 @@ cdef void sort_best(
     cdef Scored* pairs = NULL
 
     if k > INSERTION_LIMIT:
-        pairs = <Scored*> malloc(n * sizeof(Scored))
+        pairs = <Scored*> allocate(n, sizeof(Scored))
     if pairs != NULL:
         for i in range(n):
             pairs[i].product = products[i]

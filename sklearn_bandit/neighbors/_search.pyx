@@ -3,12 +3,18 @@
 A `Searcher` is a snapshot of an index: plain pointers for kernels that run without the
 interpreter, one query a thread. What sampling cannot decide cheaply is left to the
 caller, who computes it with BLAS and has `Searcher.pick` choose from the result.
+
+Several threads may search with one `Searcher` at the same time, with the interpreter's
+lock or without it: nothing in it changes once it is set up, except for the spare
+memory, which is handed out and taken back under a lock of its own.
 """
 
 import numpy as np
 
+cimport cython
 from cython.parallel cimport prange
-from libc.math cimport INFINITY
+from libc.float cimport FLT_MAX
+from libc.math cimport INFINITY, fabs
 
 from ._batches cimport describe_all, pick_all, search_all, search_all_buckets
 from ._head cimport MAX_TILES, Head, HeadQuery
@@ -28,6 +34,11 @@ from ._units cimport BERNSTEIN, BLOCKS, HOEFFDING, ORDERED, PAIRED, WEIGHTED, Un
 # where a second one takes longer to start (measured: 20 ms) than all of it takes.
 cdef Py_ssize_t MIN_PARALLEL = 1 << 22
 cdef Py_ssize_t MIN_PARALLEL_PRODUCTS = 1 << 26
+
+cdef enum:
+    # Memory for single queries that is kept, beyond which it is given back: as many
+    # threads may search at once without getting memory anew each time.
+    MAX_SPARE = 8
 
 _SAMPLINGS = {"blocks": BLOCKS, "weighted": WEIGHTED, "ordered": ORDERED}
 _RADII = {"paired": PAIRED, "bernstein": BERNSTEIN, "hoeffding": HOEFFDING}
@@ -54,14 +65,16 @@ cdef class Searcher:
     cdef Head head
     cdef bint is_double
     cdef object owners      # keeps what the pointers point into
-    cdef Survivors* spare   # room for one query, kept from call to call
+    cdef Survivors* spare[MAX_SPARE]    # room for a query each, for the next calls
+    cdef int n_spare
+    cdef cython.pymutex lock            # on these two
     cdef readonly object slots
 
     def __cinit__(self, first, second, slots, double rounding, norms):
         cdef const Py_ssize_t[::1] slot_view = slots
         cdef const double[::1] norm_view
 
-        self.spare = NULL
+        self.n_spare = 0
         self.owners = [first, second, slots, norms]
         self.slots = slots
         self.is_double = first.dtype == np.float64
@@ -90,7 +103,10 @@ cdef class Searcher:
         self.head.norms = self.task.norms
 
     def __dealloc__(self):
-        free_survivors(self.spare)
+        cdef int i
+
+        for i in range(self.n_spare):
+            free_survivors(self.spare[i])
 
     def set_components(self, components, coefs, residual_norms):
         """Add what the components say of the atoms, one row or entry a slot."""
@@ -278,6 +294,7 @@ cdef class Searcher:
         cdef unsigned char[::1] given_up = open_queries
         cdef const void* entries = _address(queries, self.is_double)
         cdef const double* first_coef = NULL
+        cdef Task task = self._task_for(k)
         cdef HeadQuery base
         cdef Units units
         cdef const Units* blocks = self._tail(
@@ -290,13 +307,13 @@ cdef class Searcher:
         with nogil:
             if self.is_double:
                 search_all(
-                    &self.task, &self.head, &base, <const double*> entries, n_queries,
+                    &task, &self.head, &base, <const double*> entries, n_queries,
                     &stats[0, 0], first_coef, blocks, n_threads, &slots_out[0, 0],
                     &products_out[0, 0], &counts_out[0], &given_up[0],
                 )
             else:
                 search_all(
-                    &self.task, &self.head, &base, <const float*> entries, n_queries,
+                    &task, &self.head, &base, <const float*> entries, n_queries,
                     &stats[0, 0], first_coef, blocks, n_threads, &slots_out[0, 0],
                     &products_out[0, 0], &counts_out[0], &given_up[0],
                 )
@@ -355,11 +372,10 @@ cdef class Searcher:
         cdef const Units* blocks = self._tail(
             &units, tail, tail_length, k, share, epsilon
         )
-        cdef Survivors* alive = self._take_spare()
+        cdef Task task = self._task_for(k)
+        cdef Survivors* alive = self._take()
         cdef bint given_up = True, is_special
 
-        if alive == NULL:
-            raise MemoryError("No memory to search.")
         self._start(&base, k, share, epsilon, samples, give_up_share)
         with nogil:
             if self.is_double:
@@ -381,13 +397,13 @@ cdef class Searcher:
             )
             if not is_special and self.is_double:
                 given_up = search_query(
-                    &self.task, &self.head, &base, <const double*> entries,
+                    &task, &self.head, &base, <const double*> entries,
                     &stats_out[0, 0], alive.coefs, blocks, alive, &slots_out[0, 0],
                     &products_out[0, 0], &counts_out[0],
                 )
             elif not is_special:
                 given_up = search_query(
-                    &self.task, &self.head, &base, <const float*> entries,
+                    &task, &self.head, &base, <const float*> entries,
                     &stats_out[0, 0], alive.coefs, blocks, alive, &slots_out[0, 0],
                     &products_out[0, 0], &counts_out[0],
                 )
@@ -428,25 +444,42 @@ cdef class Searcher:
         units.k = k
         return units
 
-    cdef Survivors* _take_spare(self) noexcept:
-        """Memory for one query, and what the last one left in it.
+    cdef Survivors* _take(self) except NULL:
+        """Memory for one query that nobody else uses, and what the last one left in it.
 
-        Taken while the interpreter is held: another thread finds it gone.
+        Whoever takes it gives it back.
         """
-        cdef Survivors* alive = self.spare
+        cdef Survivors* alive = NULL
 
-        self.spare = NULL
+        with self.lock:
+            if self.n_spare > 0:
+                self.n_spare -= 1
+                alive = self.spare[self.n_spare]
         if alive == NULL:
             alive = new_survivors(
                 self.task.n_slots, self.head.n_coordinates, self.head.n_components
             )
+        if alive == NULL:
+            raise MemoryError("No memory to search.")
         return alive
 
     cdef void _give_back(self, Survivors* alive) noexcept:
-        """Keep memory for the next query, instead of what there is."""
-        if alive != NULL:
-            free_survivors(self.spare)
-            self.spare = alive
+        """Keep memory for another query, if there is room for it."""
+        with self.lock:
+            if self.n_spare < MAX_SPARE:
+                self.spare[self.n_spare] = alive
+                self.n_spare += 1
+                alive = NULL
+        free_survivors(alive)
+
+    cdef Task _task_for(self, Py_ssize_t k) except *:
+        """The task of one call: other calls may want another number of atoms."""
+        cdef Task task = self.task
+
+        if k > task.n_slots:
+            raise ValueError(f"{k} atoms are wanted of {task.n_slots}.")
+        task.k = k
+        return task
 
     cdef void _start(
         self,
@@ -458,7 +491,6 @@ cdef class Searcher:
         double give_up_share,
     ) noexcept:
         """What all queries have in common; they differ by what they point at."""
-        self.task.k = k
         base.k = k
         base.n_atoms = self.task.n_slots
         base.share = share
@@ -501,6 +533,7 @@ cdef class Searcher:
         cdef double[:, ::1] products_out = products
         cdef Py_ssize_t[::1] counts_out = counts
         cdef const void* entries = _address(queries, self.is_double)
+        cdef Task task = self._task_for(k)
         cdef HeadQuery base
         cdef int n_failed
 
@@ -509,13 +542,13 @@ cdef class Searcher:
         with nogil:
             if self.is_double:
                 n_failed = search_all_buckets(
-                    &self.task, &self.head, &base, <const double*> entries, n_queries,
+                    &task, &self.head, &base, <const double*> entries, n_queries,
                     &stats[0, 0], &coefs[0, 0], &order[0], bucket_size, n_threads,
                     &slots_out[0, 0], &products_out[0, 0], &counts_out[0],
                 )
             else:
                 n_failed = search_all_buckets(
-                    &self.task, &self.head, &base, <const float*> entries, n_queries,
+                    &task, &self.head, &base, <const float*> entries, n_queries,
                     &stats[0, 0], &coefs[0, 0], &order[0], bucket_size, n_threads,
                     &slots_out[0, 0], &products_out[0, 0], &counts_out[0],
                 )
@@ -553,16 +586,16 @@ cdef class Searcher:
         cdef Py_ssize_t[:, ::1] slots_out = indices
         cdef double[:, ::1] products_out = products
         cdef Py_ssize_t[::1] counts_out = counts
+        cdef Task task = self._task_for(k)
         cdef int n_failed = 0
 
-        self.task.k = k
         if self.is_double:
             doubles = queries
             for i in prange(
                 n_queries, nogil=True, schedule="dynamic", num_threads=n_threads
             ):
                 n_failed += search_query_support(
-                    &self.task, &doubles[i, 0], <Py_ssize_t> stats[i, 1],
+                    &task, &doubles[i, 0], <Py_ssize_t> stats[i, 1],
                     &slots_out[i, 0], &products_out[i, 0], &counts_out[i],
                 )
         else:
@@ -571,7 +604,7 @@ cdef class Searcher:
                 n_queries, nogil=True, schedule="dynamic", num_threads=n_threads
             ):
                 n_failed += search_query_support(
-                    &self.task, &singles[i, 0], <Py_ssize_t> stats[i, 1],
+                    &task, &singles[i, 0], <Py_ssize_t> stats[i, 1],
                     &slots_out[i, 0], &products_out[i, 0], &counts_out[i],
                 )
         if n_failed:
@@ -611,21 +644,21 @@ cdef class Searcher:
         cdef Py_ssize_t[::1] counts_out = counts
         cdef const void* entries = _address(queries, self.is_double)
         cdef const void* score_entries = _address(scores, self.is_double)
+        cdef Task task = self._task_for(k)
         cdef int n_failed
 
-        self.task.k = k
         if n_queries * n_capacity < MIN_PARALLEL:
             n_threads = 1
         with nogil:
             if self.is_double:
                 n_failed = pick_all(
-                    &self.task, <const double*> entries, n_queries, &stats[0, 0],
+                    &task, <const double*> entries, n_queries, &stats[0, 0],
                     <const double*> score_entries, n_capacity, n_threads,
                     &slots_out[0, 0], &products_out[0, 0], &counts_out[0],
                 )
             else:
                 n_failed = pick_all(
-                    &self.task, <const float*> entries, n_queries, &stats[0, 0],
+                    &task, <const float*> entries, n_queries, &stats[0, 0],
                     <const float*> score_entries, n_capacity, n_threads,
                     &slots_out[0, 0], &products_out[0, 0], &counts_out[0],
                 )
@@ -692,6 +725,7 @@ cdef class Searcher:
         cdef double[:, ::1] products_out = products
         cdef Py_ssize_t[::1] counts_out = counts
         cdef bint given_up
+        cdef Task task = self._task_for(k)
         cdef Survivors* alive
 
         units.sampling = _SAMPLINGS[sampling]
@@ -719,21 +753,21 @@ cdef class Searcher:
         if largest is not None:
             largest_view = largest
             units.largest = &largest_view[0]
-        self.task.k = k
-        alive = self._take_spare()
         if self.is_double:
             doubles = queries
+            alive = self._take()
             with nogil:
                 given_up = search_query_units(
-                    &self.task, &units, &doubles[position, 0], alive,
+                    &task, &units, &doubles[position, 0], alive,
                     &slots_out[position, 0], &products_out[position, 0],
                     &counts_out[position],
                 )
         else:
             singles = queries
+            alive = self._take()
             with nogil:
                 given_up = search_query_units(
-                    &self.task, &units, &singles[position, 0], alive,
+                    &task, &units, &singles[position, 0], alive,
                     &slots_out[position, 0], &products_out[position, 0],
                     &counts_out[position],
                 )
@@ -742,9 +776,9 @@ cdef class Searcher:
 
 
 def to_single(const double[:, ::1] products):
-    """Return inner products in single precision, infinite where they are beyond it.
+    """Return inner products in single precision, or None where it cannot hold them.
 
-    Without numpy's warning, and in half the time: the order is right all the same.
+    Without numpy's warning, and in half the time.
     """
     cdef Py_ssize_t i, j
     narrow = np.empty((products.shape[0], products.shape[1]), dtype=np.float32)
@@ -752,6 +786,8 @@ def to_single(const double[:, ::1] products):
 
     for i in range(products.shape[0]):
         for j in range(products.shape[1]):
+            if fabs(products[i, j]) > FLT_MAX:
+                return None
             out[i, j] = <float> products[i, j]
     return narrow
 

@@ -1,8 +1,9 @@
 """The atoms that a search has not dropped yet."""
 
 from libc.math cimport INFINITY
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 
+from sklearn_bandit._memory cimport allocate
 from sklearn_bandit.bandit._arms cimport eliminate, kth_smallest
 from sklearn_bandit.bandit._radii cimport start_quantiles
 
@@ -11,12 +12,16 @@ cdef Survivors* new_survivors(
     Py_ssize_t n_atoms, Py_ssize_t n_coordinates, Py_ssize_t n_components
 ) noexcept nogil:
     """Room for a search over `n_atoms`; NULL if there is no memory."""
-    cdef Survivors* alive = <Survivors*> malloc(sizeof(Survivors))
-    cdef double* doubles = <double*> malloc(
-        (5 * n_atoms + n_components) * sizeof(double)
+    # Of doubles, five for each atom; of integers and floats, two. Components and
+    # coordinates get as many, so that no sum of products has to be checked.
+    cdef Survivors* alive = <Survivors*> allocate(1, sizeof(Survivors))
+    cdef double* doubles = <double*> allocate(
+        n_atoms + n_components, 5 * sizeof(double)
     )
-    cdef Py_ssize_t* integers = <Py_ssize_t*> malloc(2 * n_atoms * sizeof(Py_ssize_t))
-    cdef float* floats = <float*> malloc((2 * n_atoms + n_coordinates) * sizeof(float))
+    cdef Py_ssize_t* integers = <Py_ssize_t*> allocate(n_atoms, 2 * sizeof(Py_ssize_t))
+    cdef float* floats = <float*> allocate(
+        n_atoms + n_coordinates, 2 * sizeof(float)
+    )
 
     if alive == NULL or doubles == NULL or integers == NULL or floats == NULL:
         free(alive)

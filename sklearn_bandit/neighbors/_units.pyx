@@ -8,10 +8,11 @@ costs little beside reading the atoms.
 """
 
 from cython cimport floating
-from libc.math cimport INFINITY, sqrt
-from libc.stdlib cimport free, malloc
+from libc.math cimport INFINITY, isfinite, sqrt
+from libc.stdlib cimport free
 from libc.string cimport memmove
 
+from sklearn_bandit._memory cimport allocate, times
 from sklearn_bandit._simd cimport prefetch, simd_void
 from sklearn_bandit.bandit._radii cimport (
     bernstein_radius,
@@ -64,7 +65,7 @@ cdef Outcome search_units(
             if _predicted(units, n_used, d, alive) > units.give_up_share * n_atoms * d:
                 outcome = HOPELESS
                 break
-        longer = <float*> malloc(alive.n_alive * n_next * sizeof(float))
+        longer = <float*> allocate(alive.n_alive, times(n_next, sizeof(float)))
         if longer == NULL:
             outcome = HOPELESS
             break
@@ -88,12 +89,16 @@ cdef Outcome search_units(
         values = longer
         n_used = n_next
 
-        _means(units, values, n_used, query, alive)
+        if not _means(units, values, n_used, query, alive):
+            # Atoms out of the range of single precision have no sampled means.
+            outcome = HOPELESS
+            break
         choose_pivot(alive, k)
-        if units.radius != PAIRED:
-            _rigorous_radii(units, values, n_used, alive)
-        elif units.sampling == ORDERED:
+        if units.sampling == ORDERED:
+            # Nothing is random: bounds hold with certainty, whichever are asked for.
             _ordered_radii(units, values, n_used, query, d, alive)
+        elif units.radius != PAIRED:
+            _rigorous_radii(units, values, n_used, alive)
         else:
             _paired_radii(units, values, n_used, query, d, alive)
             if n_used == units.n_first:
@@ -182,14 +187,17 @@ cdef void _pull(
             values[u] = atom[units.starts[u]]
 
 
-cdef void _means(
+cdef bint _means(
     const Units* units,
     const float* values,
     Py_ssize_t n_used,
     const floating* query,
     Survivors* alive,
 ) noexcept nogil:
-    """Negative mean reward; for ordered units, negative product so far."""
+    """Negative mean reward; for ordered units, negative product so far.
+
+    False if one of them is not finite.
+    """
     cdef Py_ssize_t i, u
     cdef double total
     cdef const float* own
@@ -205,6 +213,9 @@ cdef void _means(
             for u in range(n_used):
                 total += own[u]
             alive.mean[i] = -total / n_used
+        if not isfinite(total):
+            return False
+    return True
 
 
 cdef void _paired_radii(

@@ -17,6 +17,7 @@ from sklearn_bandit._compat import (
 )
 from sklearn_bandit._progress import ProgressMixin
 from sklearn_bandit._threads import effective_n_threads
+from sklearn_bandit._unchanged import unchanged_on_failure
 
 from .._typing import MatrixLike
 from ._docs import document
@@ -35,7 +36,6 @@ from ._validation import (
     check_weights,
     encode_classes,
     pack_samples,
-    unchanged_on_error,
 )
 
 
@@ -72,7 +72,7 @@ class _BanditTree(SparseInputMixin, ProgressMixin):
         """
         # Callbacks see a fit without steps.
         shown = {"X": X, "y": y, "sample_weight": sample_weight, "fitted": dict}
-        with unchanged_on_error(self), self._progress(0, **shown):
+        with unchanged_on_failure(self), self._progress(0, **shown):
             return self._fit_tree(X, y, sample_weight, check_input)
 
     def _fit_tree(self, X, y, sample_weight, check_input):

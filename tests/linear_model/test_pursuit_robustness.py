@@ -1,0 +1,136 @@
+"""Atoms and signals of any size; fits that fail or are interrupted."""
+
+import signal
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_bandit.linear_model import BanditMatchingPursuit
+
+KINDS = ["exact", "sampled", "plain"]
+
+
+def pursuit(kind, **parameters):
+    return BanditMatchingPursuit(
+        orthogonal=kind != "plain",
+        coef="sampled" if kind == "sampled" else "exact",
+        sample_size=1024,
+        random_state=0,
+        **({"n_nonzero_coefs": 3} | parameters),
+    )
+
+
+def song(n_rows, n_targets=1):
+    rng = np.random.default_rng(0)
+    X = np.asfortranarray(rng.standard_normal((n_rows, 12)))
+    coefs = np.zeros((12, n_targets))
+    coefs[[2, 5, 7]] = np.array([[9.0, 5.0, 2.5]]).T * (1 + np.arange(n_targets))
+    y = X @ coefs + 1 + 0.01 * rng.standard_normal((n_rows, n_targets))
+    return X, y[:, 0] if n_targets == 1 else y
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_rows", [60, 40_000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("exponent", [-900, -120, 110, 125, 900, 1000])
+def test_signals_of_any_size(kind, n_rows, dtype, exponent):
+    """Only the coefficients change, by the same factor."""
+    X, y = song(n_rows)
+    X = np.asfortranarray(X, dtype)
+    expected = pursuit(kind).fit(X.astype(np.float64), y)
+    found = pursuit(kind).fit(X, np.ldexp(y, exponent))
+    assert_array_equal(found.support_, expected.support_)
+    scale = np.abs(expected.coef_).max()
+    coefs = np.ldexp(found.coef_.astype(np.float64), -exponent)
+    assert_allclose(coefs, expected.coef_, atol=1e-4 * scale)
+    intercept = np.ldexp(found.intercept_, -exponent)
+    assert_allclose(intercept, expected.intercept_, atol=1e-4 * scale)
+    assert np.isfinite(found.predict(X)).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_rows", [60, 40_000])
+@pytest.mark.parametrize("exponent", [-900, -500, 500, 900])
+def test_atoms_of_any_size(kind, n_rows, exponent):
+    X, y = song(n_rows)
+    expected = pursuit(kind).fit(X, y)
+    found = pursuit(kind).fit(np.ldexp(X, exponent), y)
+    assert_array_equal(found.support_, expected.support_)
+    coefs = np.ldexp(found.coef_, exponent)
+    assert_allclose(coefs, expected.coef_, rtol=1e-9, atol=1e-9)
+    assert_allclose(found.intercept_, expected.intercept_, rtol=1e-6)
+
+
+def test_targets_of_different_sizes_and_tolerances():
+    X, y = song(200, 3)
+    shifts = np.array([0, 600, -600])
+    expected = pursuit("exact").fit(X, y)
+    found = pursuit("exact").fit(X, np.ldexp(y, shifts))
+    for target in range(3):
+        assert_array_equal(found.support_[target], expected.support_[target])
+    assert_allclose(np.ldexp(found.coef_, -shifts[:, None]), expected.coef_)
+    tol = 0.5 * len(X) * 2.5**2
+    for exponent in (0, 100, 400, -400):
+        found = pursuit("exact", n_nonzero_coefs=None, tol=np.ldexp(tol, 2 * exponent))
+        found.fit(X, np.ldexp(y[:, 0], exponent))
+        # What 2.5 times an atom leaves is about twice the tolerance; nothing, below it.
+        assert found.n_iter_ == 3
+
+
+def test_coefficients_out_of_range_are_refused():
+    X, y = song(60)
+    estimator = pursuit("exact")
+    with pytest.raises(ValueError, match="scale X up or y down"):
+        estimator.fit(X * 1e-200, y * 1e200)
+    assert not [name for name in vars(estimator) if name.endswith("_")]
+
+
+def test_no_signal_at_all():
+    X, _ = song(60)
+    with pytest.warns(RuntimeWarning, match="ended early"):
+        estimator = pursuit("exact").fit(X, np.zeros(60))
+    assert_array_equal(estimator.coef_, 0)
+    assert estimator.intercept_ == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
+def test_interrupted_fits_leave_a_whole_estimator():
+    """That of the last fit that ended: width and coefficients belong together."""
+    X, y = song(60_000)
+    wide, narrow = X.astype(np.float32), X[:, :5]
+    estimator = pursuit("exact").fit(narrow, y)
+
+    def fit_for_ever():
+        while True:
+            estimator.fit(wide, y)
+            estimator.fit(narrow, y)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(10):
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            with pytest.raises(KeyboardInterrupt):
+                fit_for_ever()
+            assert estimator.coef_.shape == (estimator.n_features_in_,)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def test_failed_fits_change_nothing(monkeypatch):
+    X, y = song(60)
+    estimator = pursuit("exact").fit(X, y)
+    before = dict(vars(estimator))
+
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(BanditMatchingPursuit, "_store", fail)
+    with pytest.raises(MemoryError):
+        estimator.fit(X[:, :5], y)
+    assert vars(estimator).keys() == before.keys()
+    assert all(vars(estimator)[name] is before[name] for name in before)
