@@ -18,7 +18,7 @@ callbacks, and ``verbose=1`` prints a line a step everywhere.
 import time
 from contextlib import contextmanager
 
-from ._compat import HAS_CALLBACKS, CallbackSupportMixin
+from ._compat import HAS_CALLBACKS, CallbackSupportMixin, callback_context
 
 
 class ProgressMixin(CallbackSupportMixin):
@@ -32,7 +32,7 @@ class ProgressMixin(CallbackSupportMixin):
         """
         context = None
         if HAS_CALLBACKS:
-            context = self._init_callback_context(max_subtasks=n_steps)
+            context = callback_context(self, n_steps)
             context.call_on_fit_task_begin(estimator=self)
         if verbose is None:
             verbose = getattr(self, "verbose", 0)

@@ -6,7 +6,12 @@ they are given raw predictions that are kept up to date.
 
 from sklearn.metrics import check_scoring
 
-from sklearn_bandit._compat import SCORERS
+from sklearn_bandit._compat import (
+    SCORERS,
+    check_early_stopping_loss,
+    check_early_stopping_scorer,
+    get_small_trainset,
+)
 
 
 class EarlyStopping:
@@ -40,8 +45,12 @@ class EarlyStopping:
         )
         if not self.by_loss:
             y, _, weights = booster.scored()
-            self.small = model._get_small_trainset(
-                booster.data.columns[:, : len(y)].T, y, weights, model._random_seed
+            self.small = get_small_trainset(
+                model,
+                booster.data.columns[:, : len(y)].T,
+                y,
+                weights,
+                model._random_seed,
             )
             model._scorer = check_scoring(model, model.scoring)
         else:
@@ -65,7 +74,8 @@ class EarlyStopping:
             bins_val = self.held_out.columns.T
             y_val, raw_val, weights_val = self.held_out.part(slice(None))
         if self.by_loss:
-            return model._check_early_stopping_loss(
+            return check_early_stopping_loss(
+                model,
                 raw_predictions=raw,
                 y_train=y,
                 sample_weight_train=weights,
@@ -75,7 +85,8 @@ class EarlyStopping:
                 n_threads=self.n_threads,
             )
         bins, y, weights, rows = self.small
-        return model._check_early_stopping_scorer(
+        return check_early_stopping_scorer(
+            model,
             bins,
             y,
             weights,
