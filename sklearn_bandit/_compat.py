@@ -130,6 +130,7 @@ __all__ = [
     "get_small_trainset",
     "is_fitted",
     "make_estimator",
+    "n_samples_fitted",
     "parameter_constraints",
     "preprocess_X",
     "prune_tree",
@@ -236,6 +237,11 @@ def set_oob_score(forest, X, y, scoring):
 def estimators_indices(forest):
     """Yield the samples that each tree of a forest was fitted to."""
     return forest._get_estimators_indices()
+
+
+def n_samples_fitted(forest):
+    """Return the number of samples that the trees of a forest draw from."""
+    return forest._n_samples
 
 
 def class_weights(forest, y, sample_weight):
