@@ -7,7 +7,13 @@ from scipy.sparse import issparse
 from sklearn import tree as sklearn_tree
 from sklearn.utils import check_random_state, compute_sample_weight
 
-from sklearn_bandit._compat import MAX_INT, _fit_context, validate_data
+from sklearn_bandit._compat import (
+    MAX_INT,
+    _fit_context,
+    parameter_constraints,
+    prune_tree,
+    validate_data,
+)
 from sklearn_bandit._threads import effective_n_threads
 
 from ._docs import document
@@ -25,6 +31,7 @@ from ._validation import (
     check_regression_targets,
     check_weights,
     encode_classes,
+    multiply_weights,
     pack_samples,
     unchanged_on_error,
 )
@@ -32,6 +39,10 @@ from ._validation import (
 
 class _BanditTree(SparseInputMixin):
     """What the tree estimators share: fitting. The rest is scikit-learn's."""
+
+    # Features are numbers: scikit-learn's prediction, from 1.10 on, reads these.
+    is_categorical_ = None
+    _categorical_encoder = None
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, check_input=True):
@@ -77,6 +88,10 @@ class _BanditTree(SparseInputMixin):
         y = np.atleast_1d(y)
         if y.ndim == 1:
             y = y.reshape(-1, 1)
+        codes, classes, n_classes = y, None, None
+        is_classification = isinstance(self, sklearn_tree.DecisionTreeClassifier)
+        if not is_classification:
+            codes = check_regression_targets(y, self.criterion)
         if len(y) != X.shape[0]:
             raise ValueError(
                 f"Number of labels={len(y)} does not match number of "
@@ -85,15 +100,12 @@ class _BanditTree(SparseInputMixin):
         weights = None
         if sample_weight is not None:
             weights = check_weights(sample_weight, X)
-        if isinstance(self, sklearn_tree.DecisionTreeClassifier):
+        if is_classification:
             classes, codes = encode_classes(y)
             n_classes = np.array([len(labels) for labels in classes], dtype=np.intp)
             if self.class_weight is not None:
                 by_class = compute_sample_weight(self.class_weight, y)
-                weights = by_class if weights is None else weights * by_class
-        else:
-            codes = check_regression_targets(y, self.criterion)
-            classes, n_classes = None, None
+                weights = multiply_weights(weights, by_class)
 
         random_state = check_random_state(self.random_state)
         seed = random_state.randint(MAX_INT)
@@ -148,7 +160,7 @@ class _BanditTree(SparseInputMixin):
         self.tree_ = tree
         self.n_insertions_ = n_insertions
         if self.ccp_alpha > 0.0:
-            self._prune_tree()
+            prune_tree(self)
 
 
 @document(
@@ -170,7 +182,7 @@ class _BanditTree(SparseInputMixin):
 )
 class DecisionTreeClassifier(_BanditTree, sklearn_tree.DecisionTreeClassifier):
     _parameter_constraints: dict = {
-        **sklearn_tree.DecisionTreeClassifier._parameter_constraints,
+        **parameter_constraints(sklearn_tree.DecisionTreeClassifier),
         **PARAMETER_CONSTRAINTS,
     }
 
@@ -239,7 +251,7 @@ class DecisionTreeClassifier(_BanditTree, sklearn_tree.DecisionTreeClassifier):
 )
 class DecisionTreeRegressor(_BanditTree, sklearn_tree.DecisionTreeRegressor):
     _parameter_constraints: dict = {
-        **sklearn_tree.DecisionTreeRegressor._parameter_constraints,
+        **parameter_constraints(sklearn_tree.DecisionTreeRegressor),
         **PARAMETER_CONSTRAINTS,
     }
 
@@ -306,7 +318,7 @@ class DecisionTreeRegressor(_BanditTree, sklearn_tree.DecisionTreeRegressor):
 )
 class ExtraTreeClassifier(DecisionTreeClassifier):
     _parameter_constraints: dict = {
-        **DecisionTreeClassifier._parameter_constraints,
+        **parameter_constraints(DecisionTreeClassifier),
         **THRESHOLD_CONSTRAINTS,
     }
 
@@ -377,7 +389,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
 )
 class ExtraTreeRegressor(DecisionTreeRegressor):
     _parameter_constraints: dict = {
-        **DecisionTreeRegressor._parameter_constraints,
+        **parameter_constraints(DecisionTreeRegressor),
         **THRESHOLD_CONSTRAINTS,
     }
 
