@@ -22,11 +22,11 @@ class Recorder:
         """After the fit, whatever happened."""
         self.events.append("teardown")
 
-    def on_fit_task_begin(self, estimator, context, **details):
+    def on_fit_task_begin(self, estimator, context):
         """Before the fit or a step of it."""
         self.events.append(f"begin {context.task_name}")
 
-    def on_fit_task_end(self, estimator, context, **details):
+    def on_fit_task_end(self, estimator, context):
         """After it."""
         self.events.append(f"end {context.task_name}")
 
