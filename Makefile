@@ -12,15 +12,23 @@ KERNELS = $(shell find sklearn_bandit -name '*.pyx' -o -name '*.pxd')
 SOURCES = $(KERNELS) $(shell find sklearn_bandit -name '*.py')
 BUILD_FILES = setup.py pyproject.toml
 
+# scikit-learn's tests of the estimators that have the same name here.
+BOOSTING_TESTS = sklearn.ensemble._hist_gradient_boosting.tests
+SCIKIT_LEARN_TESTS = sklearn.tree.tests.test_tree sklearn.tree.tests.test_export \
+    sklearn.tree.tests.test_monotonic_tree sklearn.ensemble.tests.test_forest \
+    $(BOOSTING_TESTS).test_gradient_boosting
+
 # Each test process has a core of its own.
 PYTEST_ENV = OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help demo test test-oldest test-boundscheck lint format docs bench dist clean
+.PHONY: help demo test test-oldest test-scikit-learn test-boundscheck lint format docs \
+    bench dist clean
 
 help:
 	@echo "make demo              what the package wins over scikit-learn, in a minute"
 	@echo "make test              the tests"
 	@echo "make test-oldest       the tests, oldest supported scikit-learn and numpy"
+	@echo "make test-scikit-learn scikit-learn's own tests, on the estimators of this package"
 	@echo "make test-boundscheck  the tests, bounds checks compiled into the kernels"
 	@echo "make lint              what pre-commit runs (ruff, cython-lint, codespell), and mypy"
 	@echo "make format            let ruff mend what it can"
@@ -87,6 +95,11 @@ test: $(VENV)/.built $(VENV)/.extra-tests
 
 test-oldest: $(VENV)/.built $(OLDEST)/.installed
 	$(PYTEST_ENV) $(OLDEST)/bin/pytest -n $(JOBS) $(ARGS)
+
+# The plugin replaces scikit-learn's estimators; its warnings are not ours.
+test-scikit-learn: $(VENV)/.built $(VENV)/.extra-tests
+	$(PYTEST_ENV) $(VENV)/bin/python -m pytest -n $(JOBS) -p tests.scikit_learn.plugin \
+	    -W ignore --tb=short --pyargs $(SCIKIT_LEARN_TESTS) $(ARGS)
 
 test-boundscheck: $(CHECKED)/.installed
 	$(PYTEST_ENV) $(CHECKED)/bin/pytest -n $(JOBS) $(ARGS)

@@ -22,7 +22,7 @@ and ``verbose=1`` prints a line a step everywhere.
 import time
 from contextlib import contextmanager
 
-from ._compat import CallbackSupportMixin, is_watched
+from ._compat import CallbackSupportMixin, callback_context, is_watched
 
 
 class ProgressMixin(CallbackSupportMixin):
@@ -65,7 +65,7 @@ class ProgressMixin(CallbackSupportMixin):
                 None if sample_weight is None else {"sample_weight": sample_weight}
             )
             details = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-            context = self._init_callback_context(max_subtasks=n_steps)
+            context = callback_context(self, n_steps)
             context.call_on_fit_task_begin(**details)
             details["reconstruction_attributes"] = fitted
         if verbose is None:

@@ -1,4 +1,4 @@
-"""The package as an installed thing: versions, public names, private imports."""
+"""The package as an installed thing: versions, public names."""
 
 import importlib
 import pkgutil
@@ -14,7 +14,6 @@ import sklearn_bandit
 from sklearn_bandit import show_versions
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "sklearn_bandit"
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(sklearn_bandit.__path__, "sklearn_bandit.")
@@ -85,14 +84,3 @@ def test_public_names_exist(name):
     for public in getattr(module, "__all__", []):
         assert hasattr(module, public), public
     assert module.__doc__, f"{name} does not say what it is for"
-
-
-def test_private_scikit_learn_names_only_in_compat():
-    """``from sklearn.x._y import`` and ``import _z`` break with every other release."""
-    private = re.compile(
-        r"^\s*from (sklearn(\.\w+)*\._\w+|sklearn(\.\w+)* import .*\b_\w+)", re.M
-    )
-    for path in PACKAGE.rglob("*.py*"):
-        if path.suffix in (".py", ".pyx", ".pxd") and path.name != "_compat.py":
-            match = private.search(path.read_text())
-            assert match is None, f"{path}: {match.group(0).strip()}"

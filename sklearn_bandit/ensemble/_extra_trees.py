@@ -2,6 +2,7 @@
 
 from sklearn import ensemble
 
+from sklearn_bandit._compat import parameter_constraints
 from sklearn_bandit.tree import ExtraTreeClassifier, ExtraTreeRegressor
 from sklearn_bandit.tree._docs import document
 from sklearn_bandit.tree._growth import PARAMETER_CONSTRAINTS, THRESHOLD_CONSTRAINTS
@@ -35,7 +36,7 @@ class ExtraTreesClassifier(
     ForestClassifierMixin, BanditForest, ensemble.ExtraTreesClassifier
 ):
     _parameter_constraints: dict = {
-        **ensemble.ExtraTreesClassifier._parameter_constraints,
+        **parameter_constraints(ensemble.ExtraTreesClassifier),
         **PARAMETER_CONSTRAINTS,
         **THRESHOLD_CONSTRAINTS,
     }
@@ -123,7 +124,7 @@ class ExtraTreesRegressor(
     ForestRegressorMixin, BanditForest, ensemble.ExtraTreesRegressor
 ):
     _parameter_constraints: dict = {
-        **ensemble.ExtraTreesRegressor._parameter_constraints,
+        **parameter_constraints(ensemble.ExtraTreesRegressor),
         **PARAMETER_CONSTRAINTS,
         **THRESHOLD_CONSTRAINTS,
     }

@@ -25,7 +25,11 @@ from sklearn_bandit._compat import (
     callbacks_of,
     check_is_fitted,
     class_weights,
+    make_estimator,
+    set_oob_score,
     validate_data,
+    validate_estimator,
+    validate_X_predict,
     with_callbacks,
 )
 from sklearn_bandit._progress import ProgressMixin
@@ -40,11 +44,15 @@ from sklearn_bandit.tree._validation import (
     check_regression_targets,
     check_weights,
     encode_classes,
+    multiply_weights,
     pack_samples,
 )
 
 # Fewer rows than this are not worth a thread of their own in prediction.
 MIN_ROWS_PER_THREAD = 1000
+
+# Tells the draws of rows that bins are made of from the draws of the first tree.
+BIN_STREAM = 1
 
 # What a forest passes on to its trees. The budget is its own: it pays for each tree.
 TREE_PARAMETERS = (
@@ -69,6 +77,10 @@ TREE_PARAMETERS = (
 
 class BanditForest(SparseInputMixin, ProgressMixin):
     """What the forests share: fitting."""
+
+    # Features are numbers: scikit-learn's prediction, from 1.10 on, reads these.
+    is_categorical_ = None
+    _categorical_encoder = None
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -119,7 +131,7 @@ class BanditForest(SparseInputMixin, ProgressMixin):
             self._n_samples_bootstrap = bootstrap_size(
                 self._n_samples, self.max_samples, weights
             )
-        self._validate_estimator()
+        validate_estimator(self)
 
         old = list(self.estimators_) if self._is_warm() else []
         n_more = self.n_estimators - len(old)
@@ -135,8 +147,18 @@ class BanditForest(SparseInputMixin, ProgressMixin):
                 stacklevel=3,
             )
         else:
-            n_threads = limit_threads(effective_n_jobs(self.n_jobs))
-            packed = pack_samples(self, X, self.max_bins, n_threads, 0)
+            # The seeds that these trees would have without a warm start.
+            random_state.randint(MAX_INT, size=len(old))
+            trees = [make_estimator(self, random_state) for _ in range(n_more)]
+            # All trees of a forest, those of a warm start too, have the same bins.
+            first_seed = (old or trees)[0].random_state
+            packed = pack_samples(
+                self,
+                X,
+                self.max_bins,
+                limit_threads(effective_n_jobs(self.n_jobs)),
+                np.random.RandomState([first_seed, BIN_STREAM]),
+            )
             problem = Problem(
                 packed,
                 codes,
@@ -146,12 +168,6 @@ class BanditForest(SparseInputMixin, ProgressMixin):
                 self.n_features_in_,
                 weights,
             )
-            # The seeds that these trees would have without a warm start.
-            random_state.randint(MAX_INT, size=len(old))
-            trees = [
-                self._make_estimator(append=False, random_state=random_state)
-                for _ in range(n_more)
-            ]
             spent = self.n_insertions_ if old else 0
             new = self._grow_trees(trees, problem, old, spent, shown)
             self.estimators_ = old + new
@@ -195,12 +211,15 @@ class BanditForest(SparseInputMixin, ProgressMixin):
     def _encode(self, y, sample_weight):
         """Encode classes and multiply the weights by those of the classes."""
         if not is_classifier(self):
-            return check_regression_targets(y, self.criterion), None, sample_weight
+            y = check_regression_targets(y, self.criterion, "strictly positive")
+            return y, None, sample_weight
         weights = sample_weight
         if self.class_weight is not None:
-            by_class = class_weights(self, y, sample_weight)
+            # A class may have no weight at all; then none of its samples has any.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                by_class = class_weights(self, y, sample_weight)
             if by_class is not None:
-                weights = by_class if weights is None else weights * by_class
+                weights = multiply_weights(weights, by_class)
         self.classes_, codes = encode_classes(y)
         self.n_classes_ = [len(labels) for labels in self.classes_]
         return codes, np.array(self.n_classes_, dtype=np.intp), weights
@@ -283,11 +302,8 @@ class BanditForest(SparseInputMixin, ProgressMixin):
                 f"Got {kind} while only the following are supported: continuous, "
                 "continuous-multioutput, binary, multiclass, multilabel-indicator."
             )
-        scoring = (
-            {"scoring_function": self.oob_score} if callable(self.oob_score) else {}
-        )
-        X = X.astype(np.float32, copy=False)
-        self._set_oob_score_and_attributes(X, codes, **scoring)
+        scoring = self.oob_score if callable(self.oob_score) else None
+        set_oob_score(self, X.astype(np.float32, copy=False), codes, scoring)
 
     def _average(self, X, method):
         """Average a method of the trees over the forest.
@@ -296,7 +312,7 @@ class BanditForest(SparseInputMixin, ProgressMixin):
         the result does not depend on how many there are, to the last digit.
         """
         check_is_fitted(self)
-        X = self._validate_X_predict(X)
+        X = validate_X_predict(self, X)
         n_slices = min(
             effective_n_jobs(self.n_jobs), max(1, X.shape[0] // MIN_ROWS_PER_THREAD)
         )
@@ -421,26 +437,29 @@ def grow_one(
     """
     if verbose > 1:
         print(f"building tree {index + 1} of {n_trees}")
-    seed = tree.random_state
-    counts, by_row = None, weights
+    # A tree fitted to its sample by itself takes the same seed from `random_state`.
+    seed = check_random_state(tree.random_state).randint(MAX_INT)
+    counts = None
     if bootstrap and weights is None and not balance:
-        counts = draw_counts(seed, problem.n_samples, n_draws)
+        counts = draw_counts(tree.random_state, problem.n_samples, n_draws)
+        weights = None if counts.dtype == np.uint16 else counts.astype(np.float64)
     elif bootstrap:
-        indices = bootstrap_indices(seed, problem.n_samples, n_draws, weights)
+        indices = bootstrap_indices(
+            tree.random_state, problem.n_samples, n_draws, weights
+        )
         drawn = np.bincount(indices, minlength=problem.n_samples)
-        counts = drawn.astype(np.uint16)
-        by_row = None
-        if weights is not None and not DRAWS_BY_WEIGHT:
-            by_row = weights * drawn
+        if weights is None or DRAWS_BY_WEIGHT:
+            weights = drawn.astype(np.float64)
+        else:
+            weights = weights * drawn
         if balance:
-            balanced = compute_sample_weight("balanced", problem.codes, indices=indices)
-            by_row = balanced * (drawn if by_row is None else by_row)
-    elif weights is not None:
+            weights *= compute_sample_weight("balanced", problem.codes, indices=indices)
+    if weights is not None:
         counts = as_counts(weights)
-        by_row = weights if counts is None else None
+        weights = weights if counts is None else None
     classes = None
     if problem.is_classification:
         # As in scikit-learn, the trees of a forest predict the indices of classes.
         classes = [np.arange(n, dtype=np.float64) for n in problem.n_classes]
-    tree._grow(problem, classes, seed, counts, by_row, budget)
+    tree._grow(problem, classes, seed, counts, weights, budget)
     return tree

@@ -22,11 +22,19 @@ from sklearn_bandit._compat import (
     StrOptions,
     _check_sample_weight,
     _fit_context,
+    check_interaction_cst,
     check_is_fitted,
     check_monotonic_cst,
     check_y,
+    encode_y,
+    finalize_sample_weight,
+    get_loss,
+    is_fitted,
+    parameter_constraints,
+    preprocess_X,
     print_iteration,
     validate_data,
+    validate_parameters,
     with_callbacks,
 )
 from sklearn_bandit._progress import ProgressMixin
@@ -115,12 +123,12 @@ class BanditBoosting(ProgressMixin):
                 raise ValueError(
                     f"At most {MAX_SAMPLES} samples are supported, not {len(X)}."
                 )
-            y = self._encode_y(check_y(y, estimator=self))
+            y = encode_y(self, check_y(y, estimator=self))
             check_consistent_length(X, y)
             if sample_weight is not None:
                 sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
                 self._fitted_with_sw = True
-            sample_weight = self._finalize_sample_weight(sample_weight, y)
+            sample_weight = finalize_sample_weight(self, sample_weight, y)
             held_out = self._validate_held_out(X_val, y_val, sample_weight_val)
             self._fit(X, y, sample_weight, held_out, known_categories, shown)
         return self
@@ -140,7 +148,7 @@ class BanditBoosting(ProgressMixin):
             self._preprocessor = None
             self._is_categorical_remapped = None
             return validate_data(self, X, dtype=None, ensure_all_finite=False), None
-        return self._preprocess_X(X, reset=True)
+        return preprocess_X(self, X, reset=True)
 
     def _validate_held_out(self, X, y, sample_weight):
         """Check validation data that were passed to `fit`."""
@@ -155,7 +163,7 @@ class BanditBoosting(ProgressMixin):
                 "X_val and y_val are passed to fit while at the same time "
                 "early_stopping is False: set it to 'auto' or True."
             )
-        X = self._preprocess_X(X, reset=False)
+        X = preprocess_X(self, X, reset=False)
         y = check_y(y, estimator=self)
         if is_classifier(self):
             unknown = np.setdiff1d(y, self.classes_)
@@ -163,7 +171,7 @@ class BanditBoosting(ProgressMixin):
                 raise ValueError(f"y_val contains previously unseen labels: {unknown}")
             y = np.searchsorted(self.classes_, y).astype(np.float64)
         else:
-            y = self._encode_y(y)
+            y = encode_y(self, y)
         check_consistent_length(X, y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -171,7 +179,7 @@ class BanditBoosting(ProgressMixin):
 
     def _fit(self, X, y, sample_weight, held_out, known_categories, shown):
         """Fit to validated data; `shown` is what callbacks get to see."""
-        is_warm = self.warm_start and self._is_fitted()
+        is_warm = self.warm_start and is_fitted(self)
         if not is_warm:
             # A warm start splits and bins as the first fit did, and goes on drawing.
             rng = check_random_state(self.random_state)
@@ -179,13 +187,13 @@ class BanditBoosting(ProgressMixin):
             self._feature_subsample_rng = np.random.default_rng(
                 rng.randint(MAX_SEED, dtype="u8")
             )
-        self._validate_parameters()
+        validate_parameters(self)
         constraints = self._constraints(X.shape[1])
         self._n_features = X.shape[1]
         self._loss = (
             self.loss
             if isinstance(self.loss, BaseLoss)
-            else self._get_loss(sample_weight=sample_weight)
+            else get_loss(self, sample_weight)
         )
         self.do_early_stopping_ = (
             len(y) > MIN_AUTO_STOPPING or held_out is not None
@@ -228,7 +236,7 @@ class BanditBoosting(ProgressMixin):
                 )
         return {
             "monotonic_cst": monotonic,
-            "interaction_cst": self._check_interaction_cst(n_features),
+            "interaction_cst": check_interaction_cst(self, n_features),
         }
 
     def _hold_out(self, X, y, sample_weight):
@@ -408,7 +416,7 @@ class HistGradientBoostingClassifier(
     BanditBoosting, ensemble.HistGradientBoostingClassifier
 ):
     _parameter_constraints: dict = {
-        **ensemble.HistGradientBoostingClassifier._parameter_constraints,
+        **parameter_constraints(ensemble.HistGradientBoostingClassifier),
         **PARAMETER_CONSTRAINTS,
     }
 
@@ -496,7 +504,7 @@ class HistGradientBoostingRegressor(
     BanditBoosting, ensemble.HistGradientBoostingRegressor
 ):
     _parameter_constraints: dict = {
-        **ensemble.HistGradientBoostingRegressor._parameter_constraints,
+        **parameter_constraints(ensemble.HistGradientBoostingRegressor),
         **PARAMETER_CONSTRAINTS,
     }
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn import ensemble
 from sklearn.utils import assert_all_finite, check_random_state
 
-from sklearn_bandit._compat import Interval
+from sklearn_bandit._compat import Interval, estimators_indices, parameter_constraints
 from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn_bandit.tree._docs import document
 from sklearn_bandit.tree._growth import PARAMETER_CONSTRAINTS
@@ -43,6 +43,7 @@ class PatchForest(BanditForest):
             random_state = check_random_state(self.random_state)
             rows = _choose(random_state, n_samples, self.patch_samples)
             features = _choose(random_state, n_features, self.patch_features)
+        self._n_samples_in = n_samples
         self.patch_samples_ = rows
         self.patch_features_ = features
         if weights is not None:
@@ -61,7 +62,7 @@ class PatchForest(BanditForest):
     @property
     def estimators_samples_(self) -> list[np.ndarray]:
         """The samples that each tree was fitted to, by their number in the data."""
-        return [self.patch_samples_[drawn] for drawn in self._get_estimators_indices()]
+        return [self.patch_samples_[drawn] for drawn in estimators_indices(self)]
 
 
 def _choose(random_state, n, share):
@@ -91,7 +92,7 @@ class RandomPatchesClassifier(
     ForestClassifierMixin, PatchForest, ensemble.RandomForestClassifier
 ):
     _parameter_constraints: dict = {
-        **ensemble.RandomForestClassifier._parameter_constraints,
+        **parameter_constraints(ensemble.RandomForestClassifier),
         **PARAMETER_CONSTRAINTS,
         **PATCH_CONSTRAINTS,
     }
@@ -182,7 +183,7 @@ class RandomPatchesRegressor(
     ForestRegressorMixin, PatchForest, ensemble.RandomForestRegressor
 ):
     _parameter_constraints: dict = {
-        **ensemble.RandomForestRegressor._parameter_constraints,
+        **parameter_constraints(ensemble.RandomForestRegressor),
         **PARAMETER_CONSTRAINTS,
         **PATCH_CONSTRAINTS,
     }

@@ -2,6 +2,7 @@
 
 from sklearn import ensemble
 
+from sklearn_bandit._compat import parameter_constraints
 from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn_bandit.tree._docs import document
 from sklearn_bandit.tree._growth import PARAMETER_CONSTRAINTS
@@ -36,7 +37,7 @@ class RandomForestClassifier(
     ForestClassifierMixin, BanditForest, ensemble.RandomForestClassifier
 ):
     _parameter_constraints: dict = {
-        **ensemble.RandomForestClassifier._parameter_constraints,
+        **parameter_constraints(ensemble.RandomForestClassifier),
         **PARAMETER_CONSTRAINTS,
     }
 
@@ -122,7 +123,7 @@ class RandomForestRegressor(
     ForestRegressorMixin, BanditForest, ensemble.RandomForestRegressor
 ):
     _parameter_constraints: dict = {
-        **ensemble.RandomForestRegressor._parameter_constraints,
+        **parameter_constraints(ensemble.RandomForestRegressor),
         **PARAMETER_CONSTRAINTS,
     }
 

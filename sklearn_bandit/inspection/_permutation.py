@@ -16,7 +16,7 @@ from sklearn.utils import (
 )
 from sklearn.utils.parallel import Parallel, delayed
 
-from .._compat import Interval, check_is_fitted, validate_params
+from .._compat import Interval, check_is_fitted, n_samples_fitted, validate_params
 from .._typing import RandomState
 
 MAX_SEED = np.iinfo(np.int32).max
@@ -117,6 +117,13 @@ def oob_permutation_importance(
             f"X has {X.shape[1]} features, but the forest was fitted on "
             f"{forest.n_features_in_}."
         )
+    # A forest on a patch draws from part of the samples.
+    n_samples = getattr(forest, "_n_samples_in", None) or n_samples_fitted(forest)
+    if len(X) != n_samples:
+        raise ValueError(
+            f"X has {len(X)} samples, but the forest was fitted on {n_samples}: pass "
+            "the data that it was fitted on, in the same order."
+        )
     y = _encode(forest, np.asarray(y))
     seeds = check_random_state(random_state).randint(
         MAX_SEED, size=len(forest.estimators_)
@@ -140,13 +147,21 @@ def _encode(forest, y):
     if not is_classifier(forest):
         return y
     if y.ndim == 1 or y.shape[1] == 1:
-        return np.searchsorted(forest.classes_, y.ravel())
+        return _find(forest.classes_, y.ravel())
     return np.column_stack(
         [
-            np.searchsorted(classes, column)
+            _find(classes, column)
             for classes, column in zip(forest.classes_, y.T, strict=True)
         ]
     )
+
+
+def _find(classes, y):
+    """Return the places of labels among the classes."""
+    unknown = np.setdiff1d(y, classes)
+    if len(unknown):
+        raise ValueError(f"y has labels that the forest was not fitted on: {unknown}")
+    return np.searchsorted(classes, y)
 
 
 def _tree_losses(tree, X, y, in_bag, scoring, n_repeats, seed):

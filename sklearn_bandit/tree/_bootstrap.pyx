@@ -28,15 +28,26 @@ def draw_counts(random_state, n_samples, n_draws):
 
     Returns
     -------
-    counts : ndarray of shape (n_samples,), uint16
-        How often each sample was drawn.
+    counts : ndarray of shape (n_samples,), uint16 or int64
+        How often each sample was drawn; int64 if some count does not fit into uint16.
     """
     counts = np.zeros(n_samples, dtype=np.uint16)
+    for draws in _draw(random_state, n_samples, n_draws):
+        add_draws(draws, counts)
+    # A count that does not fit has lost a multiple of 65,536.
+    if counts.sum(dtype=np.int64) == n_draws:
+        return counts
+    counts = np.zeros(n_samples, dtype=np.int64)
+    for draws in _draw(random_state, n_samples, n_draws):
+        counts += np.bincount(draws, minlength=n_samples)
+    return counts
+
+
+def _draw(random_state, n_samples, n_draws):
+    """Yield the draws of a bootstrap sample, a piece at a time."""
     random = check_random_state(random_state)
     for start in range(0, n_draws, CHUNK_DRAWS):
-        n_more = min(CHUNK_DRAWS, n_draws - start)
-        add_draws(random.randint(0, n_samples, n_more), counts)
-    return counts
+        yield random.randint(0, n_samples, min(CHUNK_DRAWS, n_draws - start))
 
 
 def add_draws(draws, uint16_t[::1] counts):

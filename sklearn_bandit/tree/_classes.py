@@ -12,6 +12,8 @@ from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn_bandit._compat import (
     MAX_INT,
     _fit_context,
+    parameter_constraints,
+    prune_tree,
     validate_data,
     with_callbacks,
 )
@@ -35,12 +37,17 @@ from ._validation import (
     check_regression_targets,
     check_weights,
     encode_classes,
+    multiply_weights,
     pack_samples,
 )
 
 
 class _BanditTree(SparseInputMixin, ProgressMixin):
     """What the tree estimators share: fitting. The rest is scikit-learn's."""
+
+    # Features are numbers: scikit-learn's prediction, from 1.10 on, reads these.
+    is_categorical_ = None
+    _categorical_encoder = None
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -95,6 +102,10 @@ class _BanditTree(SparseInputMixin, ProgressMixin):
         y = np.atleast_1d(y)
         if y.ndim == 1:
             y = y.reshape(-1, 1)
+        codes, classes, n_classes = y, None, None
+        is_classification = isinstance(self, sklearn_tree.DecisionTreeClassifier)
+        if not is_classification:
+            codes = check_regression_targets(y, self.criterion)
         if len(y) != X.shape[0]:
             raise ValueError(
                 f"Number of labels={len(y)} does not match number of "
@@ -103,15 +114,12 @@ class _BanditTree(SparseInputMixin, ProgressMixin):
         weights = None
         if sample_weight is not None:
             weights = check_weights(sample_weight, X)
-        if isinstance(self, sklearn_tree.DecisionTreeClassifier):
+        if is_classification:
             classes, codes = encode_classes(y)
             n_classes = np.array([len(labels) for labels in classes], dtype=np.intp)
             if self.class_weight is not None:
                 by_class = compute_sample_weight(self.class_weight, y)
-                weights = by_class if weights is None else weights * by_class
-        else:
-            codes = check_regression_targets(y, self.criterion)
-            classes, n_classes = None, None
+                weights = multiply_weights(weights, by_class)
 
         random_state = check_random_state(self.random_state)
         seed = random_state.randint(MAX_INT)
@@ -166,7 +174,7 @@ class _BanditTree(SparseInputMixin, ProgressMixin):
         self.tree_ = tree
         self.n_insertions_ = n_insertions
         if self.ccp_alpha > 0.0:
-            self._prune_tree()
+            prune_tree(self)
 
 
 @document(
@@ -188,7 +196,7 @@ class _BanditTree(SparseInputMixin, ProgressMixin):
 )
 class DecisionTreeClassifier(_BanditTree, sklearn_tree.DecisionTreeClassifier):
     _parameter_constraints: dict = {
-        **sklearn_tree.DecisionTreeClassifier._parameter_constraints,
+        **parameter_constraints(sklearn_tree.DecisionTreeClassifier),
         **PARAMETER_CONSTRAINTS,
     }
 
@@ -257,7 +265,7 @@ class DecisionTreeClassifier(_BanditTree, sklearn_tree.DecisionTreeClassifier):
 )
 class DecisionTreeRegressor(_BanditTree, sklearn_tree.DecisionTreeRegressor):
     _parameter_constraints: dict = {
-        **sklearn_tree.DecisionTreeRegressor._parameter_constraints,
+        **parameter_constraints(sklearn_tree.DecisionTreeRegressor),
         **PARAMETER_CONSTRAINTS,
     }
 
@@ -324,7 +332,7 @@ class DecisionTreeRegressor(_BanditTree, sklearn_tree.DecisionTreeRegressor):
 )
 class ExtraTreeClassifier(DecisionTreeClassifier):
     _parameter_constraints: dict = {
-        **DecisionTreeClassifier._parameter_constraints,
+        **parameter_constraints(DecisionTreeClassifier),
         **THRESHOLD_CONSTRAINTS,
     }
 
@@ -395,7 +403,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
 )
 class ExtraTreeRegressor(DecisionTreeRegressor):
     _parameter_constraints: dict = {
-        **DecisionTreeRegressor._parameter_constraints,
+        **parameter_constraints(DecisionTreeRegressor),
         **THRESHOLD_CONSTRAINTS,
     }
 

@@ -406,10 +406,10 @@ def monotonic_constraints(estimator, problem):
             "Monotonicity constraints are not supported with multiple outputs."
         )
     constraints = np.asarray(estimator.monotonic_cst)
-    if constraints.shape[0] != problem.n_features:
+    if constraints.shape[0] != problem.n_features_in:
         raise ValueError(
             f"monotonic_cst has shape {constraints.shape[0]} but the input data "
-            f"X has {problem.n_features} features."
+            f"X has {problem.n_features_in} features."
         )
     if not np.isin(constraints, (-1, 0, 1)).all():
         raise ValueError(
@@ -417,6 +417,8 @@ def monotonic_constraints(estimator, problem):
             f" got {np.unique(constraints)}"
         )
     constraints = constraints.astype(np.int8)
+    if problem.features is not None:
+        constraints = constraints[problem.features]
     if problem.is_classification:
         if problem.n_classes[0] > 2:
             raise ValueError(

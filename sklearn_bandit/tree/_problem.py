@@ -69,7 +69,7 @@ class Problem:
             self.shift = np.zeros(y.shape[1])
             if criterion not in ("poisson", "absolute_error"):
                 present = y if weights is None else y[weights > 0]
-                self.shift = present.mean(axis=0, dtype=np.float64)
+                self.shift = coarse_mean(present)
             self.centred = np.asarray(y, dtype=np.float64) - self.shift
         self.ones = None
         self.buffers = []
@@ -148,6 +148,21 @@ class Problem:
         np.multiply(self.centred, moments[:, :1], out=moments[:, 1:])
         poisson = self.criterion == "poisson"
         return partial(RealTarget, moments, self.shift, poisson, integral)
+
+
+def coarse_mean(y):
+    """Return the mean of each column, rounded to a power of two below its range / 1024.
+
+    It is near enough for the squares of centred targets not to cancel, and leaves
+    integers and other short numbers exact: the mean of 1 and -1 is zero in any node.
+    """
+    mean = y.mean(axis=0, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        spread = y.max(axis=0) - y.min(axis=0)
+    step = np.ldexp(1.0, np.frexp(spread)[1] - 11)
+    with np.errstate(all="ignore"):
+        rounded = np.round(mean / step) * step
+    return np.where(np.isfinite(rounded), rounded, mean)
 
 
 def as_counts(weights):

@@ -8,10 +8,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn_bandit._compat import _check_sample_weight
 from sklearn_bandit._thread_start import start_threads
 
-from ._packing import pack
+from ._packing import MISSING_BIN, pack
 
 MAX_SAMPLES = np.iinfo(np.int32).max
 MAX_FEATURES = np.iinfo(np.uint16).max + 1
+
+# Features with a smaller range are constant, as scikit-learn has it.
+MIN_RANGE = 1e-7
 
 # Labels that are looked at together: their indices stay in the second-level cache.
 CHUNK_LABELS = 1 << 16
@@ -53,11 +56,36 @@ def pack_samples(estimator, X, max_bins, n_threads, random_state):
     )
     if packed.has_missing.any() and not allows_missing:
         assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
+    merge_almost_constant(packed, X)
     return packed
 
 
-def check_regression_targets(y, criterion):
-    """Return y as float64, refusing what the criterion cannot use."""
+def merge_almost_constant(packed, X):
+    """Give each feature that is almost constant a single bin."""
+    last = packed.n_bins - 1
+    high = packed.bin_high[np.arange(packed.n_features), last]
+    ranges = high - packed.bin_low[:, 0]
+    for feature in np.flatnonzero((last > 0) & (ranges <= MIN_RANGE)):
+        # Bins know the range of the rows that they are made of only.
+        values = X[:, [feature]].toarray() if issparse(X) else X[:, feature]
+        values = values.astype(np.float32)
+        low, high = np.nanmin(values), np.nanmax(values)
+        if np.float64(high) - low > MIN_RANGE:
+            continue
+        bins = packed.columns[feature]
+        bins[bins != MISSING_BIN] = 0
+        packed.rows[:, feature] = bins
+        packed.n_bins[feature] = 1
+        packed.bin_low[feature, 0], packed.bin_high[feature, 0] = low, high
+        packed.is_coarse[feature] = 0
+
+
+def check_regression_targets(y, criterion, allowed="positive"):
+    """Return y as float64, refusing what the criterion cannot use.
+
+    Messages are scikit-learn's, whose trees and forests have different words for what
+    is `allowed`.
+    """
     y = np.asarray(y, dtype=np.float64)
     assert_all_finite(y, input_name="y")
     if criterion == "poisson":
@@ -68,7 +96,7 @@ def check_regression_targets(y, criterion):
             )
         if np.sum(y) <= 0:
             raise ValueError(
-                "Sum of y is not positive which is necessary for Poisson regression."
+                f"Sum of y is not {allowed} which is necessary for Poisson regression."
             )
     return y
 
@@ -121,6 +149,32 @@ def unique_inverse(labels):
             values = np.flatnonzero(present) + low
             return values.astype(labels.dtype), rank[codes]
     return np.unique(labels, return_inverse=True)
+
+
+def multiply_weights(weights, by_class):
+    """Multiply sample weights (None for ones) by those that the classes give them.
+
+    A sample without weight has none whatever its class: "balanced" divides by the
+    weight of the class, which may be zero.
+    """
+    if weights is not None:
+        absent = weights == 0.0
+        with np.errstate(invalid="ignore", over="ignore"):
+            by_class = weights * by_class
+        by_class[absent] = 0.0
+    if not np.isfinite(by_class).all():
+        raise ValueError(
+            "The weights of samples times those of their classes (`class_weight`) must "
+            "be finite."
+        )
+    if (by_class < 0.0).any():
+        raise ValueError("Negative values in `class_weight` are not allowed.")
+    if not by_class.any():
+        raise ValueError(
+            "All sample weights are zero after multiplication by `class_weight`: there "
+            "is nothing to learn from."
+        )
+    return by_class
 
 
 def check_weights(sample_weight, X):

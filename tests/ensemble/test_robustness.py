@@ -228,17 +228,105 @@ def test_a_broken_first_fit_leaves_nothing(estimator, data):
 
 @pytest.mark.parametrize("name", ["RandomForestClassifier", "ExtraTreesClassifier"])
 @pytest.mark.parametrize(
-    "parameters",
+    ("parameters", "message"),
     [
-        {"bootstrap": False, "oob_score": True},
-        {"bootstrap": False, "max_samples": 10},
-        {"bootstrap": True, "max_samples": 0},
-        {"n_estimators": 0},
-        {"class_weight": "heavy"},
+        (
+            {"bootstrap": False, "oob_score": True},
+            "Out of bag estimation only available if bootstrap=True",
+        ),
+        (
+            {"bootstrap": False, "max_samples": 10},
+            "`max_sample` cannot be set if `bootstrap=False`",
+        ),
+        (
+            {"bootstrap": True, "max_samples": 0},
+            r"The 'max_samples' parameter of \w+ must be",
+        ),
+        ({"n_estimators": 0}, r"The 'n_estimators' parameter of \w+ must be"),
+        ({"class_weight": "heavy"}, r"The 'class_weight' parameter of \w+ must be"),
     ],
     ids=str,
 )
-def test_what_scikit_learn_refuses(name, parameters, data):
+def test_what_scikit_learn_refuses(name, parameters, message, data):
     for package in (sk_ensemble, ensemble):
-        with pytest.raises(ValueError, match=r".+"):
+        with pytest.raises(ValueError, match=message):
             getattr(package, name)(**parameters).fit(*data)
+
+
+@classifiers
+@pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample"])
+@pytest.mark.filterwarnings("error")
+def test_class_without_weight(estimator, class_weight, data):
+    """Nobody is of a class whose samples have no weight; it divides nothing by zero."""
+    if class_weight == "balanced_subsample" and not hasattr(estimator, "n_estimators"):
+        pytest.skip("trees have no subsamples")
+    X, y = data
+    y = y + (X[:, 2] > 1)
+    weight = (y != 1).astype(float)
+    model = clone(estimator).set_params(class_weight=class_weight)
+    model.fit(X, y, sample_weight=weight)
+    shares = model.predict_proba(X)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    assert (shares[:, 1] == 0.0).all()
+
+
+@classifiers
+@pytest.mark.parametrize(
+    ("class_weight", "message"),
+    [
+        ({0: np.inf, 1: 1.0}, "must be finite"),
+        ({0: -1.0, 1: 1.0}, "Negative values"),
+        ({0: 0.0, 1: 0.0}, "All sample weights are zero"),
+    ],
+    ids=str,
+)
+def test_class_weights_without_a_meaning(estimator, class_weight, message, data):
+    X, y = data
+    model = clone(estimator).set_params(class_weight=class_weight)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+
+
+@classifiers
+def test_class_weights_are_sample_weights(estimator, data):
+    X, y = data
+    y = y + (X[:, 2] > 1)
+    by_class = {0: 1.0, 1: 100.0, 2: 2.5}
+    weight = np.array([1.0, 100.0, 2.5])[y]
+    one = clone(estimator).fit(X, y, sample_weight=weight)
+    two = clone(estimator).set_params(class_weight=by_class).fit(X, y)
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    one = clone(estimator).fit(X, y, sample_weight=weight**2)
+    two = clone(estimator).set_params(class_weight=by_class)
+    two.fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+
+
+@estimators
+@pytest.mark.parametrize("with_missing", [False, True])
+def test_almost_constant_features(estimator, with_missing, data):
+    """As in scikit-learn, a range of 1e-7 is none."""
+    X, y = data
+    X = np.column_stack([3e-8 * X[:, 0].clip(-1, 1), X[:, 1]])
+    if with_missing:
+        if not estimator.__sklearn_tags__().input_tags.allow_nan:
+            pytest.skip("no missing values")
+        X[::2, 0] = np.nan
+    model = clone(estimator)
+    if hasattr(model, "patch_features"):
+        model.set_params(patch_features=1.0)
+    model.fit(X, y)
+    for one in getattr(model, "estimators_", [model]):
+        split = one.tree_.threshold[one.tree_.feature == 0]
+        assert np.isinf(split).all()
+        assert with_missing or len(split) == 0
+
+
+def test_rare_values_are_not_almost_constant():
+    """Bins are made of 20,000 rows, which may miss the only value that differs."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1e-8, size=(60_000, 1))
+    y = np.zeros(len(X), dtype=int)
+    X[7], y[7] = 5.0, 1
+    model = tree.DecisionTreeClassifier(random_state=0).fit(X, y)
+    assert model.predict([[5.0]]) == 1

@@ -144,7 +144,18 @@ def test_bad_input(friedman):
     forest = RandomForestRegressor(2).fit(X, y)
     with pytest.raises(ValueError, match="has 9 features"):
         oob_permutation_importance(forest, X[:, 1:], y)
+    # The samples that a tree did not draw are known by their numbers.
+    with pytest.raises(ValueError, match=r"X has 20 samples, .* fitted on 400"):
+        oob_permutation_importance(forest, X[:20], y[:20])
+    with pytest.raises(ValueError, match=r"X has 401 samples, .* fitted on 400"):
+        oob_permutation_importance(forest, X[[0, *range(400)]], y[[0, *range(400)]])
+    patches = ensemble.RandomPatchesRegressor(2).fit(X, y)
+    with pytest.raises(ValueError, match=r"X has 399 samples, .* fitted on 400"):
+        oob_permutation_importance(patches, X[1:], y[1:])
     with pytest.raises(ValueError, match="inconsistent"):
         oob_permutation_importance(forest, X, y[1:])
     with pytest.raises(ValueError, match="n_repeats"):
         oob_permutation_importance(forest, X, y, n_repeats=0)
+    classifier = RandomForestClassifier(2).fit(X, y > 14)
+    with pytest.raises(ValueError, match=r"labels that .* not fitted on: \[2\]"):
+        oob_permutation_importance(classifier, X, np.where(y > 14, 2, 0))

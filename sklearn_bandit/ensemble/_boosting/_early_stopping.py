@@ -4,7 +4,13 @@ What is scored and when to stop is decided by methods of scikit-learn's estimato
 they are given raw predictions that are kept up to date.
 """
 
-from sklearn_bandit._compat import SCORERS, stopping_scorer
+from sklearn_bandit._compat import (
+    SCORERS,
+    check_early_stopping_loss,
+    check_early_stopping_scorer,
+    get_small_trainset,
+    stopping_scorer,
+)
 
 
 class EarlyStopping:
@@ -38,8 +44,12 @@ class EarlyStopping:
         )
         if not self.by_loss:
             y, _, weights = booster.scored()
-            self.small = model._get_small_trainset(
-                booster.data.columns[:, : len(y)].T, y, weights, model._random_seed
+            self.small = get_small_trainset(
+                model,
+                booster.data.columns[:, : len(y)].T,
+                y,
+                weights,
+                model._random_seed,
             )
             model._scorer = stopping_scorer(model)
         else:
@@ -63,7 +73,8 @@ class EarlyStopping:
             bins_val = self.held_out.columns.T
             y_val, raw_val, weights_val = self.held_out.part(slice(None))
         if self.by_loss:
-            return model._check_early_stopping_loss(
+            return check_early_stopping_loss(
+                model,
                 raw_predictions=raw,
                 y_train=y,
                 sample_weight_train=weights,
@@ -75,7 +86,8 @@ class EarlyStopping:
         bins, y, weights, rows = self.small
         is_own = "_raw_predict" in vars(model)
         try:
-            return model._check_early_stopping_scorer(
+            return check_early_stopping_scorer(
+                model,
                 bins,
                 y,
                 weights,
