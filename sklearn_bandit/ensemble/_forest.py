@@ -129,7 +129,7 @@ class BanditForest(SparseInputMixin, ProgressMixin):
             )
         else:
             packed = pack_samples(
-                self, X, self.max_bins, effective_n_jobs(self.n_jobs), 0
+                self, X, self.max_bins, effective_n_jobs(self.n_jobs), 0, weights
             )
             problem = Problem(
                 packed,

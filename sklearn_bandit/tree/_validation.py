@@ -54,16 +54,22 @@ def check_size(n_samples, n_features):
         )
 
 
-def pack_samples(estimator, X, max_bins, n_threads, random_state):
+def pack_samples(estimator, X, max_bins, n_threads, random_state, weights=None):
     """Put samples into bins, refusing what the estimator cannot learn from."""
     check_size(*X.shape)
     if X.shape[0] * X.shape[1] < MIN_PARALLEL:
         n_threads = 1
-    packed = pack(X, max_bins, n_threads, random_state)
+    # Random thresholds and the thesis's rule keep to the bins.
+    tree = getattr(estimator, "estimator", estimator)
+    rank = tree.splitter == "best" and estimator.solver != "mab-thesis"
+    packed = pack(X, max_bins, n_threads, random_state, weights=weights, rank=rank)
     allows_missing = (
         not issparse(X) and estimator.__sklearn_tags__().input_tags.allow_nan
     )
-    if packed.has_missing.any() and not allows_missing:
+    has_missing = packed.has_missing.any() or (
+        weights is not None and not weights.all()
+    )
+    if has_missing and not allows_missing:
         assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
     return packed
 
