@@ -1,6 +1,7 @@
 """The best split of a feature between any two of its values: see ``_rank_search.pyx``.
 """
 
+cimport cython
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t
 
 from ._data cimport Block, Limits, Split
@@ -24,6 +25,7 @@ cdef struct Side:
     double right        # the same on the right
 
 
+@cython.final
 cdef class RankSearch:
     cdef readonly ValueRanks ranks
     cdef Target target
@@ -36,6 +38,8 @@ cdef class RankSearch:
     cdef double* sums                       # scratch of a `Side`
     cdef double weight                      # of the node
     cdef double centre                      # score of the node without a split
+    cdef double weights[256]                # weight of each bin,
+    cdef double weights_before[256]         # and of all bins before
     cdef uint32_t sizes[256]                # rows of each bin,
     cdef uint32_t sizes_before[256]         # and of all bins before
     cdef int32_t occupied[256]              # bins with rows, missing values left out
@@ -53,6 +57,7 @@ cdef class RankSearch:
         const double* totals,
     ) noexcept nogil
     cdef void sum_bins(self) noexcept nogil
+    cdef double weigh(self, const double* sums) noexcept nogil
     cdef void start(
         self, int32_t bin, bint missing_left, const double* totals, Side* side
     ) noexcept nogil

@@ -18,6 +18,7 @@ in w that is bounded by its tangent. For the Poisson deviance there is no bound:
 rows are sorted.
 """
 
+cimport cython
 from libc.math cimport INFINITY, fabs, log, log2
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -41,6 +42,7 @@ cdef double TIE = 1e-13
 cdef double ROUNDING = 1e-9
 
 
+@cython.final
 cdef class RankSearch:
     """Find splits between any two values.
 
@@ -203,20 +205,37 @@ cdef class RankSearch:
         cdef Py_ssize_t k, n_cells = self.n_cells
         cdef double* sums = self.sums
         cdef uint32_t n_rows = 0
+        cdef double before = 0.0
         cdef int bin
 
         memset(sums, 0, n_cells * sizeof(double))
         self.n_occupied = 0
-        for bin in range(MISSING_BIN):
+        for bin in range(N_SLOTS):
             if self.sizes[bin] == 0:
                 continue
+            self.weights[bin] = self.weigh(self.cells + bin * self.width)
+            if bin == MISSING_BIN:
+                break
             self.occupied[self.n_occupied] = bin
             self.n_occupied += 1
+            self.weights_before[bin] = before
+            before += self.weights[bin]
             self.sizes_before[bin] = n_rows
             memcpy(self.before + bin * n_cells, sums, n_cells * sizeof(double))
             n_rows += self.sizes[bin]
             for k in range(n_cells):
                 sums[k] += self.cells[bin * self.width + k]
+
+    cdef inline double weigh(self, const double* sums) noexcept nogil:
+        """Weight of what was summed up: every output has the same."""
+        cdef double weight = 0.0
+        cdef Py_ssize_t k
+
+        if self.criterion == SQUARED_ERROR or self.criterion == POISSON:
+            return sums[0]
+        for k in range(self.n_cells):
+            weight += sums[k]
+        return weight / self.n_outputs
 
     cdef void try_bins(
         self, int32_t feature, bint by_rank, bint missing_left, const double* totals,
@@ -228,6 +247,9 @@ cdef class RankSearch:
         cdef Side side
         cdef int32_t bin, i, next
 
+        if self.n_occupied == 0:
+            return
+        self.start(self.occupied[0], missing_left, totals, &side)
         for i in range(self.n_occupied):
             bin = self.occupied[i]
             next = MISSING_BIN
@@ -236,11 +258,11 @@ cdef class RankSearch:
             elif missing_left or self.sizes[MISSING_BIN] == 0:
                 # Missing values alone are tried on the right only.
                 break
-            self.start(bin, missing_left, totals, &side)
             cell = self.cells + bin * self.width
             for k in range(self.n_cells):
                 side.sums[k] += cell[k]
             side.n_rows += self.sizes[bin]
+            side.weight += self.weights[bin]
             self.measure(totals, &side)
             if self.take(totals, &side, limits, constraint, best):
                 best.feature = feature
@@ -257,30 +279,30 @@ cdef class RankSearch:
     cdef void start(
         self, int32_t bin, bint missing_left, const double* totals, Side* side
     ) noexcept nogil:
-        """What is before a bin; `measure` is still to come."""
+        """What is before a bin; `measure` is still to come for classes."""
         cdef Py_ssize_t k
 
         side.sums = self.sums
         side.n_rows = self.sizes_before[bin]
+        side.weight = self.weights_before[bin]
         memcpy(
             side.sums, self.before + bin * self.n_cells, self.n_cells * sizeof(double)
         )
         if missing_left:
             side.n_rows += self.sizes[MISSING_BIN]
+            side.weight += self.weights[MISSING_BIN]
             for k in range(self.n_cells):
                 side.sums[k] += self.cells[MISSING_BIN * self.width + k]
 
     cdef void measure(self, const double* totals, Side* side) noexcept nogil:
-        """Weight and, of classes, what the score is made of."""
+        """Set, of classes, what the score is made of."""
         cdef Py_ssize_t k
         cdef double right
 
         side.left = 0.0
         side.right = 0.0
         if self.criterion == SQUARED_ERROR or self.criterion == POISSON:
-            side.weight = side.sums[0]
             return
-        side.weight = self.target.weight(side.sums)
         for k in range(self.n_cells):
             right = max(totals[k] - side.sums[k], 0.0)
             if self.criterion == GINI:
@@ -373,18 +395,16 @@ cdef class RankSearch:
     ) noexcept nogil:
         """No threshold within a bin has a larger score."""
         cdef const double* cell = self.cells + bin * self.width
-        cdef double start, end, share, above, below, bound = 0.0, slope
-        cdef double weight, products
+        cdef const double* sums = self.before + bin * self.n_cells
+        cdef double start = self.weights_before[bin], weight = self.weights[bin]
+        cdef double end, share, above, below, bound = 0.0, slope, products
         cdef Py_ssize_t k, first
         cdef Side side
 
-        self.start(bin, missing_left, totals, &side)
-        if self.criterion == SQUARED_ERROR:
-            start = side.sums[0]
-            weight = cell[0]
-        else:
-            start = self.target.weight(side.sums)
-            weight = self.target.weight(cell)
+        if missing_left:
+            self.start(bin, True, totals, &side)
+            sums = side.sums
+            start = side.weight
         end = start + weight
         products = min(start * (self.weight - start), end * (self.weight - end))
         if not products > 0.0:
@@ -393,9 +413,9 @@ cdef class RankSearch:
             # The tangent, at the beginning of the bin, of the term in the weight.
             slope = log2(start / (self.weight - start))
             for k in range(self.n_cells):
-                end = side.sums[k] + cell[k]
+                end = sums[k] + cell[k]
                 bound += max(
-                    xlogx(side.sums[k]) + xlogx(max(totals[k] - side.sums[k], 0.0)),
+                    xlogx(sums[k]) + xlogx(max(totals[k] - sums[k], 0.0)),
                     xlogx(end) + xlogx(max(totals[k] - end, 0.0)) - slope * cell[k],
                 )
             bound -= self.n_outputs * (xlogx(start) + xlogx(self.weight - start))
@@ -403,7 +423,7 @@ cdef class RankSearch:
         first = 1 if self.criterion == SQUARED_ERROR else 0
         for k in range(first, self.n_cells):
             share = totals[k] / self.weight
-            above = side.sums[k] - share * start
+            above = sums[k] - share * start
             if first:
                 below = above + cell[k] - share * weight - cell[self.n_outputs + k]
                 above += cell[self.n_outputs + k]

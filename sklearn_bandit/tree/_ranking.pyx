@@ -88,7 +88,8 @@ cdef class Ranker:
         cdef uint8_t starts[257]
         cdef Py_ssize_t i, place, n_present
         cdef uint8_t smallest = MISSING_BIN, largest = 0
-        cdef const uint16_t* known
+        cdef const uint16_t* known = NULL
+        cdef int32_t column = -1
         cdef float value, previous = 0.0
         cdef int rank = -1
         cdef uint8_t row, bin
@@ -97,7 +98,8 @@ cdef class Ranker:
             gather_column(self.matrix, feature, &self.samples[0], n, raw)
         else:
             # As good as the values, and next to each other.
-            known = &self.ranks.ranks[self.ranks.columns[feature], 0]
+            column = self.ranks.columns[feature]
+            known = &self.ranks.ranks[column, 0]
             for i in range(n):
                 raw[i] = known[self.samples[i]]
         memset(starts, 0, sizeof(starts))
@@ -128,10 +130,10 @@ cdef class Ranker:
             if i == 0 or value != previous:
                 rank += 1
                 previous = value
-                if self.ranks is None:
+                if known == NULL:
                     low[rank] = value
                     high[rank] = value
                 else:
-                    low[rank] = self.ranks.low_value(feature, <int32_t> value)
-                    high[rank] = self.ranks.high_value(feature, <int32_t> value)
+                    low[rank] = self.ranks.low[column, <int32_t> value]
+                    high[rank] = self.ranks.high[column, <int32_t> value]
             ranks[row * self.stride] = <uint8_t> rank

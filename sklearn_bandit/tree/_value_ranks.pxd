@@ -8,9 +8,8 @@ from ._data cimport Block, Split
 cdef class ValueRanks:
     cdef const uint16_t[:, ::1] ranks       # of all samples, for each column
     cdef const int32_t[::1] columns         # that of each feature; -1: none is needed
-    cdef const float[::1] low               # smallest and largest value of each rank,
-    cdef const float[::1] high              # column after column
-    cdef const Py_ssize_t[::1] starts       # where a column's begin
+    cdef const float[:, ::1] low            # smallest and largest value of each rank,
+    cdef const float[:, ::1] high           # for each column
     cdef const int32_t[:, ::1] last         # the last rank of each bin, for each column
 
     cdef void describe(self, Block* block) noexcept nogil

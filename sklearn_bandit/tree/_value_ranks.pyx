@@ -26,6 +26,8 @@ cdef enum:
     DIGIT_BITS = 11
     N_DIGITS = 3
     RADIX = 2048
+    # Up to so many rows the few that share a bin are sorted by insertion.
+    FEW_ROWS = 4000
     # Features ranked at a time: bounds the room for their values.
     GROUP = 256
 
@@ -42,20 +44,17 @@ cdef class ValueRanks:
         Ranks, column by column; 65,535 where a value is missing.
     columns : ndarray of int32 of shape (n_features,)
         The column of each feature; -1 if its bins hold one value each.
-    low, high : ndarray of float32 of shape (n_ranks,)
-        Smallest and largest value of each rank, column after column.
-    starts : ndarray of intp of shape (n_columns,)
-        Where in `low` and `high` the ranks of a column begin.
+    low, high : ndarray of float32 of shape (n_columns, n_samples)
+        Smallest and largest value of each rank; there may be fewer ranks than samples.
     last : ndarray of int32 of shape (n_columns, 256)
         Last rank of each bin.
     """
 
-    def __init__(self, ranks, columns, low, high, starts, last):
+    def __init__(self, ranks, columns, low, high, last):
         self.ranks = ranks
         self.columns = columns
         self.low = low
         self.high = high
-        self.starts = starts
         self.last = last
 
     def __reduce__(self):
@@ -65,7 +64,6 @@ cdef class ValueRanks:
             np.asarray(self.columns),
             np.asarray(self.low),
             np.asarray(self.high),
-            np.asarray(self.starts),
             np.asarray(self.last),
         )
 
@@ -89,9 +87,7 @@ cdef class ValueRanks:
         """
         ranks = np.zeros((self.ranks.shape[0], n_samples), dtype=np.uint16)
         ranks[:, rows] = self.ranks
-        return ValueRanks(
-            ranks, self.columns, self.low, self.high, self.starts, self.last
-        )
+        return ValueRanks(ranks, self.columns, self.low, self.high, self.last)
 
     cdef void describe(self, Block* block) noexcept nogil:
         """Point a block of all samples to the ranks."""
@@ -102,11 +98,11 @@ cdef class ValueRanks:
 
     cdef float low_value(self, int32_t feature, int32_t rank) noexcept nogil:
         """Smallest value of a rank."""
-        return self.low[self.starts[self.columns[feature]] + rank]
+        return self.low[self.columns[feature], rank]
 
     cdef float high_value(self, int32_t feature, int32_t rank) noexcept nogil:
         """Largest value of a rank."""
-        return self.high[self.starts[self.columns[feature]] + rank]
+        return self.high[self.columns[feature], rank]
 
     cdef double threshold(self, const Split* split) noexcept nogil:
         """Threshold of a split whose rows were divided."""
@@ -153,7 +149,9 @@ cdef class ValueRanks:
         return n_left
 
 
-def rank_values(read, features, const uint8_t[:, :] bins, int n_threads):
+def rank_values(
+    read, const Py_ssize_t[::1] features, const uint8_t[:, :] bins, int n_threads
+):
     """Rank the values of some features.
 
     Parameters
@@ -173,63 +171,61 @@ def rank_values(read, features, const uint8_t[:, :] bins, int n_threads):
     ValueRanks or None
         None if no bin of these features holds several values.
     """
-    cdef Py_ssize_t n = bins.shape[1], i, n_group
+    cdef Py_ssize_t n = bins.shape[1], n_features = features.shape[0], i, start, end
     cdef uint64_t[:, :, ::1] scratch = np.empty((n_threads, 2, n), dtype=np.uint64)
     cdef float[:, ::1] raw = np.empty((n_threads, n), dtype=np.float32)
-    cdef uint16_t[:, ::1] ranks
-    cdef float[:, :, ::1] values
-    cdef int32_t[:, ::1] last
-    cdef int32_t[::1] n_ranks
-    cdef const Py_ssize_t[::1] group, places
+    cdef uint16_t[:, ::1] ranks = np.empty((n_features, n), dtype=np.uint16)
+    cdef float[:, ::1] low = np.empty((n_features, n), dtype=np.float32)
+    cdef int32_t[:, ::1] last = np.full((n_features, N_SLOTS), -1, dtype=np.int32)
+    cdef int32_t[::1] n_ranks = np.empty(n_features, dtype=np.int32)
+    cdef uint8_t[::1] merged = np.zeros(n_features, dtype=np.uint8)
+    cdef const Py_ssize_t[::1] places
     cdef MatrixView view
     cdef int thread
 
-    columns = np.full(bins.shape[0], -1, dtype=np.int32)
-    kept = {"ranks": [], "low": [], "high": [], "last": []}
-    for start in range(0, len(features), GROUP):
-        group = features[start : start + GROUP]
-        n_group = group.shape[0]
-        view, places = read(np.asarray(group))
-        ranks = np.empty((n_group, n), dtype=np.uint16)
-        values = np.empty((2, n_group, n), dtype=np.float32)
-        last = np.full((n_group, N_SLOTS), -1, dtype=np.int32)
-        n_ranks = np.empty(n_group, dtype=np.int32)
+    high = None
+    for start in range(0, n_features, GROUP):
+        end = min(start + GROUP, n_features)
+        view, places = read(np.asarray(features[start:end]))
         for i in prange(
-            n_group, nogil=True, schedule="dynamic", num_threads=n_threads
+            start, end, nogil=True, schedule="dynamic", num_threads=n_threads
         ):
             thread = thread_num()
             n_ranks[i] = _rank_column(
-                &view.matrix, places[i], n, &bins[group[i], 0], &raw[thread, 0],
-                &scratch[thread, 0, 0], &scratch[thread, 1, 0], &ranks[i, 0],
-                &values[0, i, 0], &values[1, i, 0], &last[i, 0],
+                &view.matrix, places[i - start], n, &bins[features[i], 0],
+                &raw[thread, 0], &scratch[thread, 0, 0], &scratch[thread, 1, 0],
+                &ranks[i, 0], &low[i, 0], &last[i, 0], &merged[i],
             )
-        for i in range(n_group):
-            n_bins = np.count_nonzero(np.asarray(last)[i] >= 0)
-            if n_ranks[i] > n_bins:
-                columns[group[i]] = len(kept["ranks"])
-                kept["ranks"].append(np.asarray(ranks)[i])
-                kept["low"].append(np.asarray(values)[0, i, : n_ranks[i]].copy())
-                kept["high"].append(np.asarray(values)[1, i, : n_ranks[i]].copy())
-                kept["last"].append(np.asarray(last)[i])
-    if not kept["ranks"]:
+        for i in range(start, end):
+            if merged[i]:
+                high = np.array(low) if high is None else high
+                present = np.asarray(ranks[i]) != MISSING_RANK
+                values = view.column(places[i - start])[present]
+                np.maximum.at(high[i], np.asarray(ranks[i])[present], values)
+
+    # What has no more ranks than bins needs none.
+    kept = np.flatnonzero(n_ranks > (np.asarray(last) >= 0).sum(axis=1))
+    if len(kept) == 0:
         return None
-    sizes = np.array([len(low) for low in kept["low"]], dtype=np.intp)
-    return ValueRanks(
-        np.array(kept["ranks"]),
-        columns,
-        np.concatenate(kept["low"]),
-        np.concatenate(kept["high"]),
-        np.cumsum(sizes) - sizes,
-        np.array(kept["last"]),
-    )
+    columns = np.full(bins.shape[0], -1, dtype=np.int32)
+    columns[np.asarray(features)[kept]] = np.arange(len(kept))
+    arrays = np.asarray(ranks), np.asarray(low), np.asarray(last)
+    high = arrays[1] if high is None else high
+    if len(kept) < n_features:
+        arrays = tuple(array[kept] for array in arrays)
+        high = high[kept]
+    return ValueRanks(arrays[0], columns, arrays[1], high, arrays[2])
 
 
 cdef int32_t _rank_column(
     const Matrix* matrix, Py_ssize_t column, Py_ssize_t n, const uint8_t* bins,
     float* raw, uint64_t* keys, uint64_t* spare, uint16_t* ranks, float* low,
-    float* high, int32_t* last,
+    int32_t* last, uint8_t* merged,
 ) noexcept nogil:
-    """Rank the values of one column; return the number of ranks."""
+    """Rank the values of one column; return the number of ranks.
+
+    It is noted if different values have the same rank.
+    """
     cdef Py_ssize_t i, row, n_present = 0
     cdef uint32_t bits
     cdef uint64_t key
@@ -249,14 +245,15 @@ cdef int32_t _rank_column(
         key = <uint32_t> (~bits if bits >> 31 else bits | 0x80000000U)
         keys[n_present] = key << 32 | <uint64_t> i
         n_present += 1
-    keys = _sort(keys, spare, n_present)
+    keys = _sort(keys, spare, n_present, bins)
     for i in range(n_present):
         row = <Py_ssize_t> (keys[i] & 0xFFFFFFFFU)
         value = raw[row]
         if rank < 0 or bins[row] != bin or value > previous + FEATURE_THRESHOLD:
             rank += 1
             low[rank] = value
-        high[rank] = value
+        else:
+            merged[0] |= value != previous
         previous = value
         bin = bins[row]
         last[bin] = rank
@@ -264,8 +261,45 @@ cdef int32_t _rank_column(
     return rank + 1
 
 
-cdef uint64_t* _sort(uint64_t* keys, uint64_t* spare, Py_ssize_t n) noexcept nogil:
-    """Sort by the upper 32 bits; return where the sorted keys are."""
+cdef uint64_t* _sort(
+    uint64_t* keys, uint64_t* spare, Py_ssize_t n, const uint8_t* bins
+) noexcept nogil:
+    """Sort by the upper 32 bits; return where the sorted keys are.
+
+    Bins are in the order of values: where they hold a few, it is these that are sorted.
+    """
+    cdef uint32_t ends[N_SLOTS]
+    cdef uint32_t end = 0
+    cdef uint64_t key
+    cdef Py_ssize_t i, place
+    cdef int bin
+
+    if n > FEW_ROWS:
+        return _sort_digits(keys, spare, n)
+    memset(ends, 0, sizeof(ends))
+    for i in range(n):
+        ends[bins[keys[i] & 0xFFFFFFFFU]] += 1
+    for bin in range(N_SLOTS):
+        end += ends[bin]
+        ends[bin] = end - ends[bin]
+    for i in range(n):
+        bin = bins[keys[i] & 0xFFFFFFFFU]
+        spare[ends[bin]] = keys[i]
+        ends[bin] += 1
+    for i in range(1, n):
+        key = spare[i]
+        place = i
+        while place > 0 and spare[place - 1] > key:
+            spare[place] = spare[place - 1]
+            place -= 1
+        spare[place] = key
+    return spare
+
+
+cdef uint64_t* _sort_digits(
+    uint64_t* keys, uint64_t* spare, Py_ssize_t n
+) noexcept nogil:
+    """Sort by the upper 32 bits, digit by digit."""
     cdef uint32_t[N_DIGITS][RADIX] counts
     cdef uint32_t start, count
     cdef uint64_t* swap
