@@ -15,7 +15,7 @@ from libc.string cimport memset
 from sklearn_bandit._inline cimport copy_row
 
 from ._data cimport MISSING_BIN
-from ._matrix cimport MatrixView, gather_column
+from ._matrix cimport FEATURE_THRESHOLD, MatrixView, gather_column
 
 
 cdef class Ranker:
@@ -89,6 +89,7 @@ cdef class Ranker:
         cdef Py_ssize_t i, place, n_present
         cdef uint8_t smallest = MISSING_BIN, largest = 0
         cdef const uint16_t* known = NULL
+        cdef float gap = FEATURE_THRESHOLD
         cdef int32_t column = -1
         cdef float value, previous = 0.0
         cdef int rank = -1
@@ -98,6 +99,7 @@ cdef class Ranker:
             gather_column(self.matrix, feature, &self.samples[0], n, raw)
         else:
             # As good as the values, and next to each other.
+            gap = 0.0
             column = self.ranks.columns[feature]
             known = &self.ranks.ranks[column, 0]
             for i in range(n):
@@ -127,13 +129,13 @@ cdef class Ranker:
         for i in range(n_present):
             row = order[i]
             value = raw[row]
-            if i == 0 or value != previous:
+            if i == 0 or value > previous + gap:
                 rank += 1
-                previous = value
-                if known == NULL:
-                    low[rank] = value
-                    high[rank] = value
-                else:
+                low[rank] = value
+                if known != NULL:
                     low[rank] = self.ranks.low[column, <int32_t> value]
-                    high[rank] = self.ranks.high[column, <int32_t> value]
+            high[rank] = value
+            if known != NULL:
+                high[rank] = self.ranks.high[column, <int32_t> value]
+            previous = value
             ranks[row * self.stride] = <uint8_t> rank

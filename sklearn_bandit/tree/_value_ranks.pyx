@@ -19,7 +19,7 @@ from libc.string cimport memcpy, memset
 from sklearn_bandit._openmp cimport thread_num
 
 from ._data cimport MISSING_BIN, MISSING_RANK, N_SLOTS, ranks_of, sample_of
-from ._matrix cimport Matrix, MatrixView, load_column
+from ._matrix cimport FEATURE_THRESHOLD, Matrix, MatrixView, load_column
 
 cdef enum:
     # Values are sorted by three digits of eleven bits.
@@ -30,9 +30,6 @@ cdef enum:
     FEW_ROWS = 4000
     # Features ranked at a time: bounds the room for their values.
     GROUP = 256
-
-# As in scikit-learn: a value must exceed the one before by more.
-cdef float FEATURE_THRESHOLD = 1e-7
 
 
 cdef class ValueRanks:
