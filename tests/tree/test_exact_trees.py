@@ -227,6 +227,14 @@ def test_several_outputs(missing):
             assert a.shape == b.shape
 
 
+def test_several_outputs_of_one_class():
+    X, _, _ = make_data(4, n=30)
+    for y in (np.zeros((30, 2)), np.column_stack([np.zeros(30), np.ones(30)])):
+        model = tree.DecisionTreeClassifier().fit(X, y)
+        for shares in model.predict_proba(X):
+            assert_array_equal(shares, np.ones((30, 1)))
+
+
 @pytest.mark.parametrize("constraints", [[1, 0, 0, 0, 0], [1, 1, 0, -1, 1]])
 def test_monotonic_constraints(constraints):
     X, y, weight = make_data(5)
