@@ -158,6 +158,7 @@ class BanditForest(SparseInputMixin, ProgressMixin):
                 self.max_bins,
                 limit_threads(effective_n_jobs(self.n_jobs)),
                 np.random.RandomState([first_seed, BIN_STREAM]),
+                weights,
             )
             problem = Problem(
                 packed,

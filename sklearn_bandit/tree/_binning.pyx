@@ -36,7 +36,9 @@ from libc.string cimport memcpy, memset
 from sklearn_bandit._openmp cimport thread_num
 from sklearn_bandit._simd cimport simd_void
 
-from ._matrix cimport UINT8, Matrix, MatrixView, gather_column, load_tile
+from ._matrix cimport (
+    FEATURE_THRESHOLD, UINT8, Matrix, MatrixView, gather_column, load_tile,
+)
 from ._turning cimport turn
 
 MISSING_BIN = 255
@@ -139,6 +141,16 @@ cdef Py_ssize_t _sort(
         bits = key & 0x7FFFFFFFU if key >> 31 else ~key
         memcpy(&values[i], &bits, sizeof(bits))
     return n_kept
+
+
+cdef bint _hardly_vary(const float* values, Py_ssize_t n) noexcept nogil:
+    """Whether several sorted values are so close to each other that they are one."""
+    cdef Py_ssize_t i
+
+    for i in range(1, n):
+        if values[i] > values[i - 1] + FEATURE_THRESHOLD:
+            return False
+    return n > 1
 
 
 cdef Py_ssize_t _cut(
@@ -545,7 +557,11 @@ cdef class Binner:
 
         self.n_distinct[feature] = n
         self.is_exact[feature] = n <= self.max_bins
-        n_edges = _cut(values, counts, n, self.max_bins, edges)
+        if _hardly_vary(values, n):
+            self.is_exact[feature] = False
+            n_edges = 0
+        else:
+            n_edges = _cut(values, counts, n, self.max_bins, edges)
         self.n_edges[feature] = n_edges
         for i in range(n):
             if bin_ < n_edges and values[i] > edges[bin_]:

@@ -293,7 +293,8 @@ cdef class ClassTarget(Target):
                 out[j * self.max_classes + k] = totals[first + k] / weight
             first += self.n_classes[j]
         # Bounds are on the first of two classes: only those have monotonic constraints.
-        if self.n_channels == 2:
+        # (Two channels may also be two outputs of one class each.)
+        if self.n_outputs == 1 and self.n_channels == 2:
             share = min(max(out[0], lower), upper)
             out[0] = share
             out[1] = 1.0 - share

@@ -132,12 +132,14 @@ class _BanditTree(SparseInputMixin, ProgressMixin):
             tree, n_insertions = grow_scouted(self, X, problem, seed, n_threads)
             self._set_tree(tree, n_insertions, problem, classes)
             return self
-        packed = pack_samples(self, X, self.max_bins, n_threads, seed)
+        packed = pack_samples(self, X, self.max_bins, n_threads, seed, weights)
         problem = Problem(packed, codes, n_classes, self.criterion, weights=weights)
+        # Rows without weight have no part in anything.
+        n_used = len(y) if weights is None else np.count_nonzero(weights)
         counts = None if weights is None else as_counts(weights)
         if counts is not None:
             weights = None
-        if can_cut(self, *X.shape, n_channels) and X.shape[0] >= smallest_cut(
+        if can_cut(self, n_used, X.shape[1], n_channels) and n_used >= smallest_cut(
             self, X.shape[1]
         ):
             tree, n_insertions = grow_limbed(

@@ -1,9 +1,10 @@
 """What the kernels of a tree share: rows in bins, splits and their limits."""
 
-from libc.stdint cimport int32_t, uint8_t, uint16_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 
 cdef enum:
     MISSING_BIN = 255   # bin of a missing value
+    MISSING_RANK = 65535    # rank of a missing value
     UNKNOWN_BIN = -1    # Split.next_bin: to be found when the rows are divided
     N_SLOTS = 256       # cells in the histogram of a feature: 255 bins, missing values
     MAX_GROUP = 8       # features whose histograms are filled in one pass over the rows
@@ -31,6 +32,11 @@ cdef struct Block:
     const uint16_t* counts      # integer weights
     const double* weights       # real weights (NULL: integer ones)
     const double* moments       # regression: weight, then weight times each output
+    # Where bins hold several values and these are told apart, see `ValueRanks`:
+    const uint16_t* ranks       # of the values of all samples, column by column, or NULL
+    const int32_t* rank_columns  # the column of each feature; -1: its bins are as fine
+    Py_ssize_t n_ranked         # samples in a column
+    const uint32_t* origin      # numbers of the rows among all samples; NULL: the same
 
 
 cdef inline const uint8_t* bins_of(
@@ -46,11 +52,26 @@ cdef inline const uint8_t* bins_of(
     return block.rows + feature
 
 
+cdef inline const uint16_t* ranks_of(
+    const Block* block, int32_t feature
+) noexcept nogil:
+    """Ranks of a feature's values in all samples; NULL if bins are to be used."""
+    if block.ranks == NULL or block.rank_columns[feature] < 0:
+        return NULL
+    return block.ranks + block.rank_columns[feature] * block.n_ranked
+
+
+cdef inline Py_ssize_t sample_of(const Block* block, uint32_t id) noexcept nogil:
+    """Number of a row among all samples."""
+    return id if block.origin == NULL else block.origin[id]
+
+
 cdef struct Split:
-    # A feature and a threshold between two bins.
+    # A feature and a threshold between two bins, or between two ranks.
     int32_t feature             # -1: none found
     int32_t bin                 # the largest bin that goes left
     int32_t next_bin            # the smallest occupied bin that goes right
+    int32_t rank                # the largest rank that goes left; -1: by bins
     bint missing_left           # where missing values go
     bint has_missing            # whether the node has any in this feature
     double score                # the larger the better; see Target.score

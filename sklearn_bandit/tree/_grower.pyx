@@ -3,7 +3,8 @@
 Depth first, a node with few enough rows for the second-level cache has them copied
 together and its whole subtree is grown there. A node with at most 255 rows has its bins
 replaced by the ranks of the raw values among those rows: from there on the search is as
-fine as the data, not as the bins.
+fine as the data, not as the bins. (Up to some tens of thousands of samples it is from
+the root on: see ``_rank_search.pyx``.)
 """
 
 import numpy as np
@@ -168,6 +169,8 @@ cdef class Grower:
         block.high = &self.high[0, 0]
         block.n_values = self.low.shape[1]
         self.target.describe(block)
+        if self.splitter.rank_search is not None:
+            self.splitter.rank_search.ranks.describe(block)
         return 0
 
     cdef int reserve_copies(self) except -1:
@@ -190,6 +193,7 @@ cdef class Grower:
         self.blocks[COPIED].columns = NULL
         self.blocks[COPIED].rows = self.copied
         self.blocks[COPIED].turned = self.turned
+        self.blocks[COPIED].origin = self.origin
         return 0
 
     def grow(self):
@@ -348,6 +352,7 @@ cdef class Grower:
         cdef Py_ssize_t n_left
         cdef Outcome outcome
 
+        self.split.rank = -1
         self.limits.n_rows = node.n
         self.limits.lower = node.lower
         self.limits.upper = node.upper
@@ -437,6 +442,10 @@ cdef class Grower:
         cdef bint goes_right, missing_left = self.split.missing_left
         cdef bint any_missing = self.split.has_missing and missing_left
 
+        if self.split.rank >= 0:
+            return self.splitter.rank_search.ranks.partition(
+                block, ids, n, &self.scratch_ids[0], &self.split
+            )
         bins = bins_of(block, self.split.feature, &stride)
         if self.split.next_bin == UNKNOWN_BIN:
             # A threshold drawn at random: find the bins next to it on the way.
@@ -697,6 +706,12 @@ cdef class Grower:
         cdef double low, high, edge
 
         record.feature = self.split.feature
+        record.missing_go_to_left = (
+            self.split.missing_left if self.split.has_missing else 2 * n_left > n
+        )
+        if self.split.rank >= 0:
+            record.threshold = self.splitter.rank_search.ranks.threshold(&self.split)
+            return
         low = block.high[first + self.split.bin]
         if self.split.next_bin == MISSING_BIN:
             record.threshold = INFINITY
@@ -717,9 +732,6 @@ cdef class Grower:
                 record.threshold = low / 2.0 + high / 2.0
             if not record.threshold < high:
                 record.threshold = low
-        record.missing_go_to_left = (
-            self.split.missing_left if self.split.has_missing else 2 * n_left > n
-        )
 
     cdef int push(self, const Pending* node, const double* totals) noexcept nogil:
         """Put a node on the stack; -1 if there is no memory."""

@@ -11,6 +11,7 @@ from ._bandit_splitter import BanditSplitter
 from ._grower import Grower
 from ._handover import to_sklearn_tree
 from ._packing import MAX_BINS
+from ._rank_search import RankSearch
 from ._ranking import Ranker
 from ._splitter import Splitter
 from ._thesis_splitter import ThesisSplitter
@@ -242,6 +243,7 @@ def make_splitter(
     n_sets = 0
     if (
         target.subtracts
+        and packed.ranks is None
         and n_thresholds == 0
         and max_features >= problem.n_features
         and estimator.max_leaf_nodes is None
@@ -258,7 +260,8 @@ def make_splitter(
             budget is not None,
         )
     ):
-        return Splitter(*arguments, n_sets=n_sets)
+        splitter = Splitter(*arguments, n_sets=n_sets)
+        return with_ranks(splitter, problem, target, n_rows)
     if estimator.solver == "mab-thesis":
         return ThesisSplitter(
             *arguments,
@@ -268,7 +271,7 @@ def make_splitter(
             delta=estimator.delta,
             batch_size=estimator.batch_size,
         )
-    return BanditSplitter(
+    splitter = BanditSplitter(
         *arguments,
         has_missing=packed.has_missing,
         delta=estimator.delta,
@@ -281,6 +284,15 @@ def make_splitter(
         is_subset=is_subset,
         n_sets=0 if is_subset else n_sets,
     )
+    return with_ranks(splitter, problem, target, n_rows)
+
+
+def with_ranks(splitter, problem, target, n_rows):
+    """Let a splitter search between any two values if these are ranked."""
+    ranks = problem.packed.ranks
+    if ranks is not None:
+        splitter.use_ranks(RankSearch(ranks, target, problem.criterion, n_rows))
+    return splitter
 
 
 def samples_nodes(estimator, n_samples, n_features, n_channels, has_budget=False):
@@ -337,7 +349,7 @@ def make_ranker(estimator, problem):
     packed = problem.packed
     n_drawn = count_drawn(estimator, packed.n_features)
     if (
-        packed.raw is None
+        (packed.raw is None and packed.ranks is None)
         or count_thresholds(estimator, problem) > 0
         or packed.n_features > RANKED_PER_DRAWN * n_drawn
         or not packed.is_coarse.any()

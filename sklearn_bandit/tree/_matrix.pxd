@@ -10,6 +10,13 @@ cdef enum ValueType:
     FLOAT32
     FLOAT64
 
+# As in scikit-learn: a value must exceed the one before by more to be another.
+cdef extern from *:
+    """
+    #define SKB_FEATURE_THRESHOLD 1e-7f
+    """
+    const float FEATURE_THRESHOLD "SKB_FEATURE_THRESHOLD"
+
 cdef struct Matrix:
     const char* data            # first element
     Py_ssize_t n_rows

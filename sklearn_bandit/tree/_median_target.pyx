@@ -1,18 +1,31 @@
 """Regression by medians: the absolute error.
 
 The loss of a child is not a function of sums, so there are no histograms. For each
-feature the rows are put in the order of their bins and swept from both sides; a Fenwick
-tree over the ranks of y gives the median, and the absolute deviations from it, after
-every bin. With several outputs this is done for each, and the deviations are added up.
+feature the rows are put in the order of their bins (or of their values' ranks) and swept
+from both sides; a Fenwick tree over the ranks of y gives the median, and the absolute
+deviations from it, after every bin. With several outputs this is done for each, and the
+deviations are added up. Rows whose value is missing come last, then first, so that they
+are tried on either side.
 """
 
 from libc.math cimport fabs
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy, memset
 
-from ._data cimport MAX_GROUP, N_LEVELS, Block, Limits, Split
+from sklearn_bandit._memory cimport allocate, allocate_zeros, times
+
+from ._data cimport (
+    MAX_GROUP, MISSING_BIN, MISSING_RANK, N_LEVELS, Block, Limits, Split, ranks_of,
+    sample_of,
+)
 from ._target cimport Target, is_allowed
+
+cdef enum:
+    MISSING_KEY = -1    # of a row whose value is missing, where these come first
+
+# Losses that differ by less, relative to the node's, are tied.
+cdef double TIE = 1e-12
 
 
 cdef struct Pair:
@@ -44,7 +57,9 @@ cdef class MedianTarget(Target):
     cdef Py_ssize_t width                   # numbers in the moments of a row
     cdef Pair* pairs                        # rows in the order of y, for each output
     cdef uint32_t* rank                     # rank of each row's y, for each output
-    cdef uint32_t* order                    # rows in the order of their bins
+    cdef uint32_t* order                    # rows in the order of their keys,
+    cdef int32_t* keys                      # which are bins or ranks, ascending
+    cdef uint32_t* scratch                  # for sorting
     cdef double* tree_weight                # Fenwick trees over the ranks
     cdef double* tree_sum
     cdef double* loss                       # of a split after each place in the order,
@@ -68,6 +83,8 @@ cdef class MedianTarget(Target):
         free(self.pairs)
         free(self.rank)
         free(self.order)
+        free(self.keys)
+        free(self.scratch)
         free(self.tree_weight)
         free(self.tree_sum)
         free(self.loss)
@@ -76,20 +93,23 @@ cdef class MedianTarget(Target):
         free(self.right_median)
 
     cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1:
+        cdef size_t n = self.n_rows
+
         Target.reserve(self, n_slots, False)
-        self.pairs = <Pair*> malloc(self.n_outputs * self.n_rows * sizeof(Pair))
-        self.rank = <uint32_t*> malloc(
-            self.n_outputs * self.n_rows * sizeof(uint32_t)
-        )
-        self.order = <uint32_t*> malloc(self.n_rows * sizeof(uint32_t))
-        self.tree_weight = <double*> calloc(self.n_rows + 1, sizeof(double))
-        self.tree_sum = <double*> calloc(self.n_rows + 1, sizeof(double))
-        self.loss = <double*> malloc(self.n_rows * sizeof(double))
-        self.left_weight = <double*> malloc(self.n_rows * sizeof(double))
-        self.left_median = <double*> malloc(self.n_rows * sizeof(double))
-        self.right_median = <double*> malloc(self.n_rows * sizeof(double))
+        self.pairs = <Pair*> allocate(times(self.n_outputs, n), sizeof(Pair))
+        self.rank = <uint32_t*> allocate(times(self.n_outputs, n), sizeof(uint32_t))
+        self.order = <uint32_t*> allocate(n, sizeof(uint32_t))
+        self.keys = <int32_t*> allocate(n, sizeof(int32_t))
+        self.scratch = <uint32_t*> allocate(n, sizeof(uint32_t))
+        self.tree_weight = <double*> allocate(n + 1, sizeof(double))
+        self.tree_sum = <double*> allocate(n + 1, sizeof(double))
+        self.loss = <double*> allocate(n, sizeof(double))
+        self.left_weight = <double*> allocate(n, sizeof(double))
+        self.left_median = <double*> allocate_zeros(n, sizeof(double))
+        self.right_median = <double*> allocate_zeros(n, sizeof(double))
         if (
             self.pairs == NULL or self.rank == NULL or self.order == NULL
+            or self.keys == NULL or self.scratch == NULL
             or self.tree_weight == NULL or self.tree_sum == NULL
             or self.loss == NULL or self.left_weight == NULL
             or self.left_median == NULL or self.right_median == NULL
@@ -98,8 +118,8 @@ cdef class MedianTarget(Target):
         return 0
 
     cdef int reserve_copy(self, Py_ssize_t level, Py_ssize_t n_rows) except -1:
-        self.copied[level] = <double*> malloc(
-            self.width * n_rows * sizeof(double)
+        self.copied[level] = <double*> allocate(
+            times(self.width, n_rows), sizeof(double)
         )
         if self.copied[level] == NULL:
             raise MemoryError
@@ -218,77 +238,140 @@ cdef class MedianTarget(Target):
         const double* totals, const Limits* limits, int8_t constraint,
         const uint64_t* allowed, bint clear, Split* best,
     ) noexcept nogil:
-        cdef Py_ssize_t i, k
-        cdef uint8_t bin
-        cdef bint varies = False
+        cdef bint by_rank = self.order_by(feature)
+        cdef int32_t missing = MISSING_RANK if by_rank else MISSING_BIN
+        cdef bint varies = self.keys[0] != self.keys[self.n - 1]
+        cdef bint has_missing = self.keys[self.n - 1] == missing
 
-        self.order_by(feature)
+        if not varies:
+            return False
+        self.scan_order(
+            feature, by_rank, False, has_missing, totals, limits, constraint, allowed,
+            best,
+        )
+        if has_missing and self.move_missing(missing):
+            self.scan_order(
+                feature, by_rank, True, True, totals, limits, constraint, allowed, best
+            )
+        return True
+
+    cdef void scan_order(
+        self, int32_t feature, bint by_rank, bint missing_left, bint has_missing,
+        const double* totals, const Limits* limits, int8_t constraint,
+        const uint64_t* allowed, Split* best,
+    ) noexcept nogil:
+        """Try all thresholds of the present order, which has the missing values on one
+        side."""
+        cdef Py_ssize_t i, k
+        cdef int32_t key
+
         for i in range(self.n):
             self.loss[i] = 0.0
         for k in range(self.n_outputs):
-            self.sweep(feature, k)
+            self.sweep(k, limits.monotonic and constraint != 0)
         for i in range(self.n - 1):
-            bin = self.bin_at(i, feature)
-            if bin == self.bin_at(i + 1, feature):
+            key = self.keys[i]
+            # Missing values alone on the left are the same split as alone on the right.
+            if key == self.keys[i + 1] or key == MISSING_KEY:
                 continue
-            varies = True
-            if allowed != NULL and not (allowed[bin >> 6] >> (bin & 63)) & 1:
+            if allowed != NULL and not (allowed[key >> 6] >> (key & 63)) & 1:
                 continue
-            if -self.loss[i] > best.score + 1e-12 * totals[self.width] and is_allowed(
+            if -self.loss[i] > best.score + TIE * totals[self.width] and is_allowed(
                 limits, constraint, self.left_weight[i],
                 totals[0] - self.left_weight[i], i + 1, self.left_median[i],
                 self.right_median[i],
             ):
                 best.score = -self.loss[i]
                 best.feature = feature
-                best.bin = bin
-                best.next_bin = self.bin_at(i + 1, feature)
-                best.missing_left = False
-                best.has_missing = False
-        return varies
+                best.rank = key if by_rank else -1
+                best.bin = key
+                best.next_bin = self.keys[i + 1]
+                best.missing_left = missing_left
+                best.has_missing = has_missing
 
-    cdef inline uint8_t bin_at(self, Py_ssize_t place, int32_t feature) noexcept nogil:
-        """Bin of the row at a place in the order."""
-        cdef Py_ssize_t row = self.ids[self.order[place]]
-
-        return self.block.rows[row * self.block.stride + feature]
-
-    cdef void order_by(self, int32_t feature) noexcept nogil:
-        """Put the rows in the order of their bins."""
+    cdef bint order_by(self, int32_t feature) noexcept nogil:
+        """Put the rows in the order of their values; whether the keys are ranks."""
+        cdef const uint16_t* ranks = ranks_of(self.block, feature)
         cdef const uint8_t* bins = self.block.rows + feature
         cdef Py_ssize_t stride = self.block.stride, i
+
+        for i in range(self.n):
+            self.order[i] = <uint32_t> i
+        if ranks == NULL:
+            for i in range(self.n):
+                self.keys[i] = bins[self.ids[i] * stride]
+            self.sort_digit(0)
+        else:
+            for i in range(self.n):
+                self.keys[i] = ranks[sample_of(self.block, self.ids[i])]
+            self.sort_digit(0)
+            self.sort_digit(8)
+        # The keys so far are those of the places, not in order.
+        for i in range(self.n):
+            self.scratch[i] = <uint32_t> self.keys[self.order[i]]
+        for i in range(self.n):
+            self.keys[i] = <int32_t> self.scratch[i]
+        return ranks != NULL
+
+    cdef void sort_digit(self, int shift) noexcept nogil:
+        """Sort the order by eight bits of the keys; equal ones stay as they were."""
         cdef uint32_t starts[257]
-        cdef uint8_t bin
+        cdef Py_ssize_t i
+        cdef int32_t digit
 
         memset(starts, 0, sizeof(starts))
         for i in range(self.n):
-            starts[bins[self.ids[i] * stride] + 1] += 1
+            starts[((self.keys[i] >> shift) & 255) + 1] += 1
         for i in range(1, 256):
             starts[i] += starts[i - 1]
         for i in range(self.n):
-            bin = bins[self.ids[i] * stride]
-            self.order[starts[bin]] = <uint32_t> i
-            starts[bin] += 1
+            digit = (self.keys[self.order[i]] >> shift) & 255
+            self.scratch[starts[digit]] = self.order[i]
+            starts[digit] += 1
+        memcpy(self.order, self.scratch, self.n * sizeof(uint32_t))
 
-    cdef void sweep(self, int32_t feature, Py_ssize_t output) noexcept nogil:
-        """Add the deviations in one output, on both sides of every threshold."""
-        cdef double weight = 0.0, loss
+    cdef bint move_missing(self, int32_t missing) noexcept nogil:
+        """Bring the missing values from the end to the front; whether others differ."""
+        cdef Py_ssize_t n_present = self.n, n_missing, i
+
+        while n_present and self.keys[n_present - 1] == missing:
+            n_present -= 1
+        if n_present == 0 or self.keys[0] == self.keys[n_present - 1]:
+            return False
+        n_missing = self.n - n_present
+        memcpy(self.scratch, self.order + n_present, n_missing * sizeof(uint32_t))
+        for i in range(n_present - 1, -1, -1):
+            self.order[n_missing + i] = self.order[i]
+            self.keys[n_missing + i] = self.keys[i]
+        memcpy(self.order, self.scratch, n_missing * sizeof(uint32_t))
+        for i in range(n_missing):
+            self.keys[i] = MISSING_KEY
+        return True
+
+    cdef void sweep(self, Py_ssize_t output, bint compared) noexcept nogil:
+        """Add the deviations in one output, on both sides of every threshold.
+
+        The medians themselves are found only if they are to be compared.
+        """
+        cdef double weight = 0.0
         cdef Py_ssize_t i
 
         self.empty()
         for i in range(self.n - 1):
             weight += self.add(self.order[i], output)
-            if self.bin_at(i, feature) != self.bin_at(i + 1, feature):
-                self.find_median(output, weight, &self.left_median[i], &loss)
+            if self.keys[i] != self.keys[i + 1]:
                 self.left_weight[i] = weight
-                self.loss[i] += loss
+                self.loss[i] += self.find_loss(
+                    output, weight, &self.left_median[i] if compared else NULL
+                )
         self.empty()
         weight = 0.0
         for i in range(self.n - 2, -1, -1):
             weight += self.add(self.order[i + 1], output)
-            if self.bin_at(i, feature) != self.bin_at(i + 1, feature):
-                self.find_median(output, weight, &self.right_median[i], &loss)
-                self.loss[i] += loss
+            if self.keys[i] != self.keys[i + 1]:
+                self.loss[i] += self.find_loss(
+                    output, weight, &self.right_median[i] if compared else NULL
+                )
 
     cdef void find_occupied(
         self, Py_ssize_t slot, int kind, int32_t n_bins, uint64_t* out
@@ -322,30 +405,49 @@ cdef class MedianTarget(Target):
             i += i & -i
         return weight
 
-    cdef void find_median(
-        self, Py_ssize_t output, double weight, double* median, double* loss
+    cdef double find_loss(
+        self, Py_ssize_t output, double weight, double* median
     ) noexcept nogil:
-        """Median of the rows added, and the sum of their deviations from it."""
+        """Sum of the deviations of the rows added from their median, and the median.
+
+        Between two values the sum is the same. The median, if it is asked for, is then
+        their middle, as in `summarise`.
+        """
+        cdef const Pair* pairs = self.pairs + output * self.n_rows
+        cdef double below = 0.0, sum_below = 0.0, total = 0.0, half = 0.5 * weight
+        cdef double weight_up_to = 0.0, sum_up_to = 0.0, y
+        cdef Py_ssize_t i, k = self.n
+
+        i = min(self.find(half, False, &below, &sum_below), self.n - 1)
+        y = pairs[i].y
+        while k:
+            total += self.tree_sum[k]
+            k -= k & -k
+        if median != NULL:
+            k = self.find(half, True, &weight_up_to, &sum_up_to)
+            # By rounding there may be nothing beyond.
+            median[0] = y if k == self.n else 0.5 * (y + pairs[k].y)
+        return y * below - sum_below + (total - sum_below) - y * (weight - below)
+
+    cdef Py_ssize_t find(
+        self, double weight, bint beyond, double* below, double* sum_below
+    ) noexcept nogil:
+        """The first rank up to which the rows added weigh so much, or more if `beyond`;
+        and what is below it."""
         cdef Py_ssize_t i = 0, step = 1
-        cdef double below = 0.0, sum_below = 0.0, total = 0.0
+        cdef double next
 
         while 2 * step <= self.n:
             step *= 2
         while step:
-            if i + step <= self.n and below + self.tree_weight[i + step] < 0.5 * weight:
-                i += step
-                below += self.tree_weight[i]
-                sum_below += self.tree_sum[i]
+            if i + step <= self.n:
+                next = below[0] + self.tree_weight[i + step]
+                if next < weight or (beyond and next == weight):
+                    i += step
+                    below[0] = next
+                    sum_below[0] += self.tree_sum[i]
             step //= 2
-        median[0] = self.pairs[output * self.n_rows + min(i, self.n - 1)].y
-        i = self.n
-        while i:
-            total += self.tree_sum[i]
-            i -= i & -i
-        loss[0] = (
-            median[0] * below - sum_below
-            + (total - sum_below) - median[0] * (weight - below)
-        )
+        return i
 
 
 cdef int compare_pairs(const void* a, const void* b) noexcept nogil:

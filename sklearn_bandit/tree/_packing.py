@@ -5,6 +5,8 @@ that are small or sampled (a row is one or a few cache lines), columns the large
 that are counted or partitioned whole.
 """
 
+from functools import partial
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
@@ -12,6 +14,7 @@ from sklearn.utils import check_random_state
 from ._binning import MAX_BINS, MISSING_BIN, Binner
 from ._bytes import are_spread, keep_bytes
 from ._matrix import MatrixView, is_readable
+from ._value_ranks import rank_values
 
 __all__ = ["MAX_BINS", "MISSING_BIN", "PackedData", "pack"]
 
@@ -28,6 +31,13 @@ FEATURE_GROUP = 1024
 # always many). On covertype and Beijing air quality most features have fewer: ranking
 # these too made forests a tenth slower and no better.
 MANY_VALUES = 8
+
+# Up to so many samples, the values that share a bin are ranked, so that splits are as
+# fine as scikit-learn's.
+RANKED_ROWS = 32_767
+
+# Up to so many values, that is: ranks and what they stand for take 6 to 10 bytes each.
+RANKED_VALUES = 1 << 26
 
 # Values converted at a time where the matrix cannot be read in place.
 CHUNK_VALUES = 1 << 22
@@ -61,12 +71,23 @@ class PackedData:
         in small nodes.
     raw : MatrixView or None
         The values themselves, uncopied; None if they cannot be read in place.
+    ranks : ValueRanks or None
+        Ranks of the values that share bins; None if bins are to be used alone.
     n_samples, n_features : int
         Shape of the matrix.
     """
 
     def __init__(
-        self, rows, columns, n_bins, has_missing, bin_low, bin_high, is_coarse, raw
+        self,
+        rows,
+        columns,
+        n_bins,
+        has_missing,
+        bin_low,
+        bin_high,
+        is_coarse,
+        raw,
+        ranks=None,
     ):
         self.rows = rows
         self.columns = columns
@@ -77,6 +98,7 @@ class PackedData:
         self.is_listed = (bin_low == bin_high).all(axis=1).astype(np.uint8)
         self.is_coarse = is_coarse
         self.raw = raw
+        self.ranks = ranks
         self.n_features, self.n_samples = columns.shape
 
     def threshold(self, feature, left, right):
@@ -100,7 +122,17 @@ class PackedData:
         return (self.bin_high[feature, left] + self.bin_low[feature, right]) / 2.0
 
 
-def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None, ids=None, memory=None):
+def pack(
+    X,
+    max_bins=MAX_BINS,
+    n_threads=1,
+    random_state=None,
+    ids=None,
+    memory=None,
+    *,
+    weights=None,
+    rank=False,
+):
     """Put a matrix into bins.
 
     Parameters
@@ -122,6 +154,12 @@ def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None, ids=None, memory=
     memory : PackedData, default=None
         At least as many rows of the matrix, no longer needed: their memory is used
         again. To have fresh memory cleared takes a quarter of the time.
+    weights : ndarray of shape (n_samples,), default=None
+        Weights of the rows. Those without any have no part in the bins, and what is
+        packed of them means nothing.
+    rank : bool, default=False
+        Whether to rank the values that share a bin, if there are no more than 32,767
+        rows and `max_bins` is 255.
 
     Returns
     -------
@@ -129,6 +167,10 @@ def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None, ids=None, memory=
     """
     if sparse.issparse(X):
         X = X.tocsc()
+    if weights is not None and not weights.all():
+        used = np.flatnonzero(weights).astype(np.uint32)
+        packed = pack(X[used], max_bins, n_threads, random_state, rank=rank)
+        return _spread(packed, X, used)
     n_features = X.shape[1]
     n_samples = X.shape[0] if ids is None else len(ids)
     if memory is None:
@@ -160,14 +202,65 @@ def pack(X, max_bins=MAX_BINS, n_threads=1, random_state=None, ids=None, memory=
     n_bins, has_missing, bin_low, bin_high, n_distinct, has_infinite = map(
         np.concatenate, zip(*parts, strict=True)
     )
-    if has_infinite.any():
+    _refuse_infinite(has_infinite)
+    is_coarse = _find_coarse(n_bins, bin_low, bin_high, n_distinct, len(sample))
+    raw = MatrixView(X) if ids is None and _in_place(X) else None
+    packed = PackedData(
+        rows, columns, n_bins, has_missing, bin_low, bin_high, is_coarse, raw
+    )
+    if rank and ids is None and max_bins == MAX_BINS:
+        _rank(packed, X, n_threads)
+    return packed
+
+
+def _refuse_infinite(is_infinite):
+    if is_infinite.any():
         raise ValueError(
             "Input X contains infinity or a value too large for dtype('float32')."
         )
-    is_coarse = _find_coarse(n_bins, bin_low, bin_high, n_distinct, len(sample))
-    raw = MatrixView(X) if ids is None and _in_place(X) else None
+
+
+def _rank(packed, X, n_threads):
+    """Rank the values of features that have several of them in a bin."""
+    if packed.n_samples > RANKED_ROWS:
+        return
+    # If some values were not sampled, bins that seem to hold one may hold several.
+    all_sampled = packed.n_samples <= SAMPLE_SIZE
+    features = np.flatnonzero(~packed.is_listed.astype(bool) | (not all_sampled))
+    if 0 < len(features) * packed.n_samples <= RANKED_VALUES:
+        packed.ranks = rank_values(
+            partial(_read_columns, X), features, packed.columns, n_threads
+        )
+    if packed.ranks is not None:
+        packed.is_coarse = packed.ranks.is_ranked()
+
+
+def _read_columns(X, features):
+    """Return a view with some columns, and which of its columns they are."""
+    if _in_place(X):
+        return MatrixView(X), features
+    return MatrixView(_convert(X[:, features])), np.arange(len(features))
+
+
+def _spread(packed, X, used):
+    """Return packed data of all rows from that of the rows that are used."""
+    unused = np.ones(X.shape[0], dtype=bool)
+    unused[used] = False
+    _refuse_infinite(np.isinf(_convert(X[unused])))
+    rows = _aligned_zeros(X.shape[0], packed.rows.shape[1])
+    rows[used] = packed.rows
+    columns = np.zeros((packed.n_features, X.shape[0]), dtype=np.uint8)
+    columns[:, used] = packed.columns
     return PackedData(
-        rows, columns, n_bins, has_missing, bin_low, bin_high, is_coarse, raw
+        rows,
+        columns,
+        packed.n_bins,
+        packed.has_missing,
+        packed.bin_low,
+        packed.bin_high,
+        packed.is_coarse,
+        MatrixView(X) if _in_place(X) else None,
+        None if packed.ranks is None else packed.ranks.spread(used, X.shape[0]),
     )
 
 

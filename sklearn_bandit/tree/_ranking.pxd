@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from ._data cimport Block
 from ._matrix cimport Matrix
+from ._value_ranks cimport ValueRanks
 
 cdef enum:
     MAX_RANKED = 255        # rows, so that their ranks fit the bins
@@ -12,6 +13,7 @@ cdef enum:
 cdef class Ranker:
     cdef object view                        # keeps the matrix alive
     cdef const Matrix* matrix               # raw values
+    cdef ValueRanks ranks                   # or their ranks among all samples
     cdef Py_ssize_t stride
     cdef const uint8_t[::1] is_coarse       # features with many values in a bin
     cdef uint8_t[:, ::1] rows               # the ranks

@@ -3,17 +3,19 @@
 Deep in a tree all rows of a node may share a bin of the whole data set and differ only
 in the raw values. Once a node has at most 255 rows, the ranks of their raw values fit
 where the bins were: from there on splits are found between values, exactly as by
-sorting. Features whose bins hold one value each, or only a few, keep these.
+sorting. Features whose bins hold one value each, or (unless all values are ranked, see
+``_value_ranks.pyx``) only a few, keep these.
 """
 
 import numpy as np
 
+from libc.stdint cimport uint16_t
 from libc.string cimport memset
 
 from sklearn_bandit._inline cimport copy_row
 
 from ._data cimport MISSING_BIN
-from ._matrix cimport MatrixView, gather_column
+from ._matrix cimport FEATURE_THRESHOLD, MatrixView, gather_column
 
 
 cdef class Ranker:
@@ -22,14 +24,16 @@ cdef class Ranker:
     Parameters
     ----------
     packed : PackedData
-        The samples; their raw values must be readable.
+        The samples; their raw values must be readable, or ranked.
     """
 
     def __init__(self, packed):
         cdef MatrixView view = packed.raw
 
         self.view = view
-        self.matrix = &view.matrix
+        self.ranks = packed.ranks
+        if self.ranks is None:
+            self.matrix = &view.matrix
         self.stride = packed.rows.shape[1]
         self.is_coarse = packed.is_coarse
         self.rows = np.empty((MAX_RANKED, self.stride), dtype=np.uint8)
@@ -71,6 +75,7 @@ cdef class Ranker:
         out.low = &self.low[0, 0]
         out.high = &self.high[0, 0]
         out.n_values = self.low.shape[1]
+        out.ranks = NULL
 
     cdef void rank_feature(self, Py_ssize_t n, int32_t feature) noexcept nogil:
         """Rank the rows by one feature: by bins, then by values within a bin."""
@@ -83,11 +88,22 @@ cdef class Ranker:
         cdef uint8_t starts[257]
         cdef Py_ssize_t i, place, n_present
         cdef uint8_t smallest = MISSING_BIN, largest = 0
+        cdef const uint16_t* known = NULL
+        cdef float gap = FEATURE_THRESHOLD
+        cdef int32_t column = -1
         cdef float value, previous = 0.0
         cdef int rank = -1
         cdef uint8_t row, bin
 
-        gather_column(self.matrix, feature, &self.samples[0], n, raw)
+        if self.ranks is None:
+            gather_column(self.matrix, feature, &self.samples[0], n, raw)
+        else:
+            # As good as the values, and next to each other.
+            gap = 0.0
+            column = self.ranks.columns[feature]
+            known = &self.ranks.ranks[column, 0]
+            for i in range(n):
+                raw[i] = known[self.samples[i]]
         memset(starts, 0, sizeof(starts))
         for i in range(n):
             bins[i] = ranks[i * self.stride]
@@ -113,9 +129,13 @@ cdef class Ranker:
         for i in range(n_present):
             row = order[i]
             value = raw[row]
-            if i == 0 or value != previous:
+            if i == 0 or value > previous + gap:
                 rank += 1
                 low[rank] = value
-                high[rank] = value
-                previous = value
+                if known != NULL:
+                    low[rank] = self.ranks.low[column, <int32_t> value]
+            high[rank] = value
+            if known != NULL:
+                high[rank] = self.ranks.high[column, <int32_t> value]
+            previous = value
             ranks[row * self.stride] = <uint8_t> rank

@@ -3,6 +3,7 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from ._data cimport Block, Cut, Limits, Split
+from ._rank_search cimport RankSearch
 from ._target cimport Target
 
 cdef enum Outcome:
@@ -32,6 +33,7 @@ cdef class Splitter:
     cdef Py_ssize_t n_free
     cdef Py_ssize_t set                     # that of the node to search; -1: none
     cdef Py_ssize_t min_rows                # a node of this many rows may be sampled
+    cdef readonly RankSearch rank_search    # None: bins tell all values apart
     cdef readonly int64_t n_insertions
     cdef int64_t max_insertions
 
@@ -44,6 +46,10 @@ cdef class Splitter:
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil
     cdef Outcome search_histograms(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil
+    cdef Outcome search_ranks(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil

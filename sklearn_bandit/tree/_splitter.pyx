@@ -23,6 +23,7 @@ from sklearn_bandit._simd cimport (
 )
 
 from ._data cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE, UNKNOWN_BIN, bins_of
+from ._rank_search cimport ABSOLUTE_ERROR, RankSearch
 from ._target cimport is_allowed
 
 cdef enum:
@@ -87,6 +88,10 @@ cdef class Splitter:
         self.first_set = self.slots_needed()
         target.reserve(self.first_set + n_sets * self.n_features, count_rows)
 
+    def use_ranks(self, RankSearch rank_search):
+        """Search between any two values where blocks have their ranks."""
+        self.rank_search = rank_search
+
     def slots_needed(self):
         """Histograms that are held at the same time, beside sets."""
         return MAX_GROUP
@@ -105,6 +110,8 @@ cdef class Splitter:
         """Find the best split on all rows."""
         if self.n_thresholds == 1 and self.target.divides and not limits.monotonic:
             return self.search_random(block, ids, n, totals, limits, n_constant, best)
+        if block.ranks != NULL:
+            return self.search_ranks(block, ids, n, totals, limits, n_constant, best)
         return self.search_histograms(block, ids, n, totals, limits, n_constant, best)
 
     cdef Outcome search_histograms(
@@ -141,6 +148,47 @@ cdef class Splitter:
                     n_varying += 1
                 else:
                     self.set_aside(place - n_group + j, n_constant)
+        return NOTHING if best.feature < 0 else FOUND
+
+    cdef Outcome search_ranks(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil:
+        """Find the best split between any two values of a feature."""
+        cdef bint sorts_itself = self.rank_search.criterion == ABSOLUTE_ERROR, varies
+        cdef bint is_loaded = False
+        cdef Py_ssize_t n_varying = 0, place
+        cdef int32_t feature
+
+        best.feature = -1
+        best.rank = -1
+        best.score = -INFINITY
+        if self.compares(block, n, self.n_features - n_constant[0]):
+            self.find_constants(block, ids, n, n_constant)
+        place = n_constant[0]
+        while n_varying < self.max_features and place < self.n_features:
+            self.draw(place, 1)
+            feature = self.features[place]
+            if not self.can_pay(n):
+                return PENNILESS
+            if sorts_itself:
+                if not is_loaded:
+                    self.target.fill(block, ids, n, &feature, 1, 0, 0)
+                is_loaded = True
+                varies = self.target.scan(
+                    0, feature, 0, self.n_bins[feature], totals, limits,
+                    self.constraints[feature], NULL, True, best,
+                )
+            else:
+                varies = self.rank_search.search(
+                    block, ids, n, feature, totals, limits, self.constraints[feature],
+                    best,
+                )
+            if varies:
+                n_varying += 1
+            else:
+                self.set_aside(place, n_constant)
+            place += 1
         return NOTHING if best.feature < 0 else FOUND
 
     cdef Py_ssize_t draw_group(
@@ -520,6 +568,10 @@ cdef class Splitter:
         cdef int32_t feature
 
         compare_rows(block.rows, block.stride, ids, n, differs)
+        if block.ranks != NULL:
+            # Values may differ where bins do not.
+            for feature in range(<int32_t> self.n_features):
+                differs[feature] |= block.rank_columns[feature] >= 0
         # Without a branch that cannot be foreseen: features that vary may move, too.
         for place in range(n_found, self.n_features):
             feature = features[place]

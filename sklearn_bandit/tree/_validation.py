@@ -8,13 +8,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn_bandit._compat import _check_sample_weight
 from sklearn_bandit._thread_start import start_threads
 
-from ._packing import MISSING_BIN, pack
+from ._packing import pack
 
 MAX_SAMPLES = np.iinfo(np.int32).max
 MAX_FEATURES = np.iinfo(np.uint16).max + 1
-
-# Features with a smaller range are constant, as scikit-learn has it.
-MIN_RANGE = 1e-7
 
 # Labels that are looked at together: their indices stay in the second-level cache.
 CHUNK_LABELS = 1 << 16
@@ -44,40 +41,25 @@ def check_size(n_samples, n_features):
         )
 
 
-def pack_samples(estimator, X, max_bins, n_threads, random_state):
+def pack_samples(estimator, X, max_bins, n_threads, random_state, weights=None):
     """Put samples into bins, refusing what the estimator cannot learn from."""
     check_size(*X.shape)
     if X.shape[0] * X.shape[1] < MIN_PARALLEL:
         n_threads = 1
     n_threads = start_threads(n_threads)
-    packed = pack(X, max_bins, n_threads, random_state)
+    # Random thresholds and the thesis's rule keep to the bins.
+    tree = getattr(estimator, "estimator", estimator)
+    rank = tree.splitter == "best" and estimator.solver != "mab-thesis"
+    packed = pack(X, max_bins, n_threads, random_state, weights=weights, rank=rank)
     allows_missing = (
         not issparse(X) and estimator.__sklearn_tags__().input_tags.allow_nan
     )
-    if packed.has_missing.any() and not allows_missing:
+    has_missing = packed.has_missing.any() or (
+        weights is not None and not weights.all()
+    )
+    if has_missing and not allows_missing:
         assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
-    merge_almost_constant(packed, X)
     return packed
-
-
-def merge_almost_constant(packed, X):
-    """Give each feature that is almost constant a single bin."""
-    last = packed.n_bins - 1
-    high = packed.bin_high[np.arange(packed.n_features), last]
-    ranges = high - packed.bin_low[:, 0]
-    for feature in np.flatnonzero((last > 0) & (ranges <= MIN_RANGE)):
-        # Bins know the range of the rows that they are made of only.
-        values = X[:, [feature]].toarray() if issparse(X) else X[:, feature]
-        values = values.astype(np.float32)
-        low, high = np.nanmin(values), np.nanmax(values)
-        if np.float64(high) - low > MIN_RANGE:
-            continue
-        bins = packed.columns[feature]
-        bins[bins != MISSING_BIN] = 0
-        packed.rows[:, feature] = bins
-        packed.n_bins[feature] = 1
-        packed.bin_low[feature, 0], packed.bin_high[feature, 0] = low, high
-        packed.is_coarse[feature] = 0
 
 
 def check_regression_targets(y, criterion, allowed="positive"):

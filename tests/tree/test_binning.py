@@ -45,6 +45,12 @@ def assert_are_bins(x, bins, n_bins, missing, low, high, max_bins=255, sample=No
         assert n_bins == 1
         return
     assert bins.max() < n_bins
+    sampled = np.unique(present[seen])
+    if len(sampled) > 1 and (sampled[1:] <= sampled[:-1] + np.float32(1e-7)).all():
+        # As in scikit-learn, these are one value.
+        assert n_bins == 1
+        assert (low[0], high[0]) == (sampled[0], sampled[-1])
+        return
     if len(distinct) <= max_bins:
         np.testing.assert_array_equal(low[:n_bins], distinct)
         np.testing.assert_array_equal(high[:n_bins], distinct)

@@ -1,13 +1,16 @@
-"""The exact solver grows scikit-learn's trees, on data with one value a bin."""
+"""The exact solver grows scikit-learn's trees, on data with one value a bin or more."""
 
 import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn import datasets
 from sklearn import tree as sklearn_tree
 from sklearn.utils.fixes import parse_version
 
 from sklearn_bandit import tree
+from sklearn_bandit.tree._packing import RANKED_ROWS
 
 
 def skip_without_missing_splits(missing):
@@ -27,8 +30,11 @@ def gain(t, node):
     )
 
 
-def assert_same_tree(ours, theirs):
-    """Compare node by node; where splits differ their gains must be tied."""
+def match_nodes(ours, theirs):
+    """Compare node by node; where splits differ their gains must be tied.
+
+    Returns the number of nodes compared and of ties; below these nothing is compared.
+    """
     a, b = ours.tree_, theirs.tree_
     n_compared = n_ties = 0
     pending = [(0, 0)]
@@ -43,10 +49,16 @@ def assert_same_tree(ours, theirs):
             assert_allclose(gain(a, i), gain(b, j), rtol=1e-9, atol=1e-12)
             n_ties += 1
             continue
-        assert a.missing_go_to_left[i] == b.missing_go_to_left[j]
         if a.feature[i] >= 0:
+            assert a.missing_go_to_left[i] == b.missing_go_to_left[j]
             pending.append((a.children_left[i], b.children_left[j]))
             pending.append((a.children_right[i], b.children_right[j]))
+    return n_compared, n_ties
+
+
+def assert_same_tree(ours, theirs):
+    """Compare trees that have few ties."""
+    n_compared, n_ties = match_nodes(ours, theirs)
     assert n_compared > 20
     assert n_ties < 0.25 * n_compared
 
@@ -215,6 +227,14 @@ def test_several_outputs(missing):
             assert a.shape == b.shape
 
 
+def test_several_outputs_of_one_class():
+    X, _, _ = make_data(4, n=30)
+    for y in (np.zeros((30, 2)), np.column_stack([np.zeros(30), np.ones(30)])):
+        model = tree.DecisionTreeClassifier().fit(X, y)
+        for shares in model.predict_proba(X):
+            assert_array_equal(shares, np.ones((30, 1)))
+
+
 @pytest.mark.parametrize("constraints", [[1, 0, 0, 0, 0], [1, 1, 0, -1, 1]])
 def test_monotonic_constraints(constraints):
     X, y, weight = make_data(5)
@@ -309,3 +329,147 @@ def test_regression_on_a_few_rows(n_features, missing):
         ours.fit(X, y, weights)
         theirs.fit(X, y, weights)
         assert_allclose(gain(ours.tree_, 0), gain(theirs.tree_, 0), rtol=1e-9)
+
+
+# -- more values than bins ------------------------------------------------------------
+
+SMALL_SETS = [
+    ("breast_cancer", "gini"),
+    ("breast_cancer", "entropy"),
+    ("wine", "gini"),
+    ("wine", "log_loss"),
+    ("digits", "gini"),
+    ("diabetes", "squared_error"),
+    ("diabetes", "poisson"),
+    ("diabetes", "absolute_error"),
+]
+
+
+def fit_both(criterion, X, y, weight=None, solver="exact", **options):
+    """Fit our tree and scikit-learn's, regressors or classifiers by the criterion."""
+    is_real = criterion not in ("gini", "entropy", "log_loss")
+    name = "DecisionTreeRegressor" if is_real else "DecisionTreeClassifier"
+    options = {"criterion": criterion, "random_state": 0, **options}
+    ours = getattr(tree, name)(solver=solver, **options).fit(X, y, weight)
+    return ours, getattr(sklearn_tree, name)(**options).fit(X, y, weight)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("options", [{}, {"max_leaf_nodes": 8}], ids=str)
+@pytest.mark.parametrize("max_depth", [1, 3, None])
+@pytest.mark.parametrize(("name", "criterion"), SMALL_SETS)
+def test_small_sets(name, criterion, max_depth, options, missing):
+    skip_without_missing_splits(missing)
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    if missing:
+        X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    for solver in ("exact", "mab", "auto"):
+        ours, theirs = fit_both(
+            criterion, X, y, solver=solver, max_depth=max_depth, **options
+        )
+        n_compared, n_ties = match_nodes(ours, theirs)
+        assert n_compared >= min(3, theirs.tree_.node_count)
+        # Deep in a tree many splits of a few rows are tied.
+        assert n_ties < 0.5 * n_compared
+        reached = np.asarray(ours.decision_path(X).sum(axis=0)).ravel()
+        assert_array_equal(reached, ours.tree_.n_node_samples)
+
+
+def make_continuous_data(missing, n=20_000):
+    skip_without_missing_splits(missing)
+    rng = np.random.default_rng(10)
+    X = rng.normal(size=(n, 5))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=n)
+    # Many times the same value, among others.
+    X[rng.random(n) < 0.3, 3] = 0.0
+    if missing:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    return X, y
+
+
+CONTINUOUS_OPTIONS = [
+    {"max_depth": 5},
+    {"max_depth": 5, "min_samples_leaf": 300},
+    {"max_depth": 5, "min_weight_fraction_leaf": 0.02},
+    {"max_leaf_nodes": 20},
+]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("options", CONTINUOUS_OPTIONS, ids=str)
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error", "poisson"])
+def test_continuous_features(criterion, options, weighted, missing):
+    X, y = make_continuous_data(missing, n=6_000)
+    weight = np.random.default_rng(0).random(len(y)) + 0.1 if weighted else None
+    if criterion in ("gini", "entropy"):
+        y = np.digitize(y, [-1, 0, 1.5])
+    elif criterion == "poisson":
+        y = np.exp(y / 2)
+    assert_same_tree(*fit_both(criterion, X, y, weight, **options))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("criterion", ["gini", "squared_error"])
+def test_tens_of_thousands_of_continuous_values(criterion, missing):
+    for n in (20_000, RANKED_ROWS):
+        X, y = make_continuous_data(missing, n)
+        y = y > 0 if criterion == "gini" else y
+        ours, theirs = fit_both(criterion, X, y, max_depth=4)
+        assert_same_tree(ours, theirs)
+
+
+def test_continuous_features_of_several_outputs():
+    X, y = make_continuous_data(True, n=3_000)
+    Y = np.column_stack([y, y[::-1], X[:, 4] > 0.5])
+    assert_same_tree(*fit_both("squared_error", X, Y, max_depth=5))
+    Y = np.column_stack([np.digitize(y, [-1, 0, 1]), Y[:, 2]])
+    for criterion in ("gini", "entropy"):
+        assert_same_tree(*fit_both(criterion, X, Y, max_depth=5))
+
+
+@pytest.mark.parametrize("n_classes", [2, 10, 40])
+def test_continuous_features_of_many_classes(n_classes):
+    X, y = make_continuous_data(False, n=4_000)
+    y = np.searchsorted(np.quantile(y, np.arange(1, n_classes) / n_classes), y)
+    for criterion in ("gini", "entropy"):
+        assert_same_tree(*fit_both(criterion, X, y, max_depth=5))
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+def test_monotonic_constraints_on_continuous_features(criterion):
+    X, y = make_continuous_data(False, n=1_500)
+    options = {"max_depth": 5, "monotonic_cst": [1, 0, 0, -1, 1]}
+    assert_same_tree(*fit_both(criterion, X, y, **options))
+
+
+def test_continuous_features_in_any_layout():
+    X, y = make_continuous_data(False, n=2_000)
+    X = X.astype(np.float32)
+    expected = tree.DecisionTreeRegressor(random_state=0, max_depth=8).fit(X, y)
+    for other in (
+        X.astype(np.float64),
+        np.asfortranarray(X),
+        np.repeat(X, 2, axis=0)[::2],
+        X.astype(">f4"),
+        sparse.csc_matrix(X),
+        sparse.csr_matrix(X),
+    ):
+        model = tree.DecisionTreeRegressor(random_state=0, max_depth=8).fit(other, y)
+        assert_array_equal(model.tree_.threshold, expected.tree_.threshold)
+        assert_array_equal(model.tree_.feature, expected.tree_.feature)
+
+
+def test_values_that_hardly_differ_are_one():
+    # As in scikit-learn: a value must exceed the one before by 1e-7.
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 2))
+    X[:, 0] *= 1e-7
+    y = X[:, 0] > 5e-8
+    model = tree.DecisionTreeClassifier(random_state=0).fit(X, y)
+    assert not (model.tree_.feature == 0).any()
+    X[:, 0] += rng.integers(0, 400, len(X))
+    y = X[:, 0] > 200.5
+    ours, theirs = fit_both("gini", X, y)
+    assert_array_equal(ours.tree_.threshold, theirs.tree_.threshold)
+    assert (ours.apply(X) == theirs.apply(X)).all()
