@@ -75,6 +75,16 @@ cdef class Splitter:
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil
+    cdef void try_cuts(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_group, const double* totals, Cut* cuts,
+        const Limits* limits, Split* best,
+    ) noexcept nogil
+    cdef void scan_group(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_group, const double* totals,
+        const Cut* cuts, const Limits* limits, Split* best,
+    ) noexcept nogil
     cdef void divide_group(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const int32_t* features, Py_ssize_t n_group, const double* totals, Cut* cuts,

@@ -108,7 +108,7 @@ cdef class Splitter:
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil:
         """Find the best split on all rows."""
-        if self.n_thresholds == 1 and self.target.divides and not limits.monotonic:
+        if self.n_thresholds == 1 and not limits.monotonic:
             return self.search_random(block, ids, n, totals, limits, n_constant, best)
         if block.ranks != NULL:
             return self.search_ranks(block, ids, n, totals, limits, n_constant, best)
@@ -336,9 +336,10 @@ cdef class Splitter:
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil:
-        """Find the best of one random threshold a feature: no histogram is needed.
+        """Find the best of one random threshold a feature.
 
-        Features with missing values in the node still have one, as these go either way.
+        Most targets need no histogram for that. Features with missing values in the
+        node still have one, as these go either way.
         """
         cdef bint ranges_known = (
             block.columns == NULL and block.stride <= WIDEST_COMPARISON
@@ -383,13 +384,45 @@ cdef class Splitter:
             )
             n_group += 1
             if n_group == MAX_GROUP:
-                self.divide_group(
-                    block, ids, n, group, n_group, totals, cuts, limits, best
-                )
+                self.try_cuts(block, ids, n, group, n_group, totals, cuts, limits, best)
                 n_group = 0
         if n_group > 0:
-            self.divide_group(block, ids, n, group, n_group, totals, cuts, limits, best)
+            self.try_cuts(block, ids, n, group, n_group, totals, cuts, limits, best)
         return NOTHING if best.feature < 0 else FOUND
+
+    cdef void try_cuts(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_group, const double* totals, Cut* cuts,
+        const Limits* limits, Split* best,
+    ) noexcept nogil:
+        """Try one cut each of some features."""
+        if self.target.divides:
+            self.divide_group(
+                block, ids, n, features, n_group, totals, cuts, limits, best
+            )
+        else:
+            self.scan_group(
+                block, ids, n, features, n_group, totals, cuts, limits, best
+            )
+
+    cdef void scan_group(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_group, const double* totals,
+        const Cut* cuts, const Limits* limits, Split* best,
+    ) noexcept nogil:
+        """Try one cut each of some features by their histograms."""
+        cdef int kind = self.choose_kind(n, totals)
+        cdef uint64_t bins[4]
+        cdef Py_ssize_t j
+
+        self.target.fill(block, ids, n, features, n_group, 0, kind)
+        for j in range(n_group):
+            self.target.find_occupied(j, kind, self.n_bins[features[j]], bins)
+            keep_highest(bins, cuts[j].last)
+            self.target.scan(
+                j, features[j], kind, self.n_bins[features[j]], totals, limits,
+                self.constraints[features[j]], bins, True, best,
+            )
 
     cdef void divide_group(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
@@ -586,6 +619,20 @@ cdef class Splitter:
             return False
         self.n_insertions += n_insertions
         return True
+
+
+cdef void keep_highest(uint64_t* bins, int last) noexcept nogil:
+    """Keep only the highest bin of a bitmap that is not above `last`."""
+    cdef int word = last >> 6
+    cdef uint64_t bits = bins[word] & (~<uint64_t> 0 >> (63 - (last & 63)))
+
+    while bits == 0 and word > 0:
+        word -= 1
+        bits = bins[word]
+    while bits & (bits - 1):
+        bits &= bits - 1
+    memset(bins, 0, 4 * sizeof(uint64_t))
+    bins[word] = bits
 
 
 cdef simd_void find_ranges(

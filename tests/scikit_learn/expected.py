@@ -20,11 +20,6 @@ TIES = Failure(
     "drawn. Seeds draw another order than in scikit-learn, and growth that is best "
     "first another than growth that is depth first."
 )
-OUTPUTS = Failure(
-    "Random thresholds of one output are drawn in another order than those of several: "
-    "three copies of the target give another tree, no worse. Class weights are sample "
-    "weights."
-)
 MISSING = Failure(
     "Random splitters, too, try to part missing values from all others. Such a split "
     "has the threshold inf, as in scikit-learn's best splitter, so that values beyond "
@@ -33,31 +28,9 @@ MISSING = Failure(
 ROUNDING = Failure(
     "Values of a node are summed in another order: a mean of exactly zero may be 1e-16."
 )
-MOCKED = Failure(
-    "The test replaces a function inside scikit-learn's module, which is not called "
-    "here. Scorers get the weights of the samples."
-)
 NOISE = Failure(
     "The bound holds for about half of the seeds, with scikit-learn's trees as with "
     "these; the seed of the test is not among them here."
-)
-MENDED = Failure("Being mended.")
-
-MONOTONIC = (
-    "test_1d_tree_nodes_values[*-absolute_error-False-1-False-DecisionTreeRegressor]",
-    "test_1d_tree_nodes_values[*-absolute_error-True--1-False-DecisionTreeRegressor]",
-    "test_1d_tree_nodes_values[*-absolute_error-True-1-False-DecisionTreeRegressor]",
-    "test_nd_tree_nodes_values[*-absolute_error-False--1-False-DecisionTreeRegressor]",
-    "test_nd_tree_nodes_values[*-absolute_error-False--1-True-DecisionTreeRegressor]",
-    "test_nd_tree_nodes_values[*-absolute_error-False--1-True-ExtraTreeRegressor]",
-    "test_nd_tree_nodes_values[*-absolute_error-False-1-False-DecisionTreeRegressor]",
-    "test_nd_tree_nodes_values[*-absolute_error-False-1-True-DecisionTreeRegressor]",
-    "test_nd_tree_nodes_values[*-absolute_error-False-1-True-ExtraTreeRegressor]",
-    "test_nd_tree_nodes_values[*-absolute_error-True--1-False-ExtraTreeRegressor]",
-    "test_nd_tree_nodes_values[*-absolute_error-True--1-True-DecisionTreeRegressor]",
-    "test_nd_tree_nodes_values[*-absolute_error-True-1-False-ExtraTreeRegressor]",
-    "test_nd_tree_nodes_values[*-absolute_error-True-1-True-DecisionTreeRegressor]",
-    "test_nd_tree_nodes_values[*-absolute_error-True-1-True-ExtraTreeRegressor]",
 )
 
 EXPECTED = {
@@ -67,20 +40,8 @@ EXPECTED = {
     "test_export.py::test_graphviz_toy": TIES,
     "test_tree.py::test_importances": TIES,
     "test_forest.py::test_importances_asymptotic": NOISE,
-    "test_tree.py::test_class_weights[ExtraTreeClassifier]": OUTPUTS,
-    "test_forest.py::test_class_weights_forest[*-ExtraTreesClassifier]": OUTPUTS,
     "test_tree.py::test_random_splitter_missing_values_uses_*": MISSING,
     "test_monotonic_tree.py::test_1d_opposite_monotonicity_cst_data[*Regressor]": (
         ROUNDING
     ),
-    "test_gradient_boosting.py::test_early_stopping_with_sample_weights": MOCKED,
-    "test_gradient_boosting.py::test_X_val_raises_with_early_stopping_false": MENDED,
-    "test_export.py::test_precision": MENDED,
-    "test_tree.py::test_deterministic_pickle": MENDED,
-    "test_tree.py::test_regression_tree_missing_values_toy[*-absolute_error-X0-"
-    "DecisionTreeRegressor]": MENDED,
-    "test_tree.py::test_regression_tree_missing_values_toy[*-absolute_error-X1-"
-    "DecisionTreeRegressor]": MENDED,
-    "test_tree.py::test_sample_weight_non_uniform[*-DecisionTree*]": MENDED,
-    **{f"test_monotonic_tree.py::{name}": MENDED for name in MONOTONIC},
 }

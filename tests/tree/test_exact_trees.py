@@ -473,3 +473,14 @@ def test_values_that_hardly_differ_are_one():
     ours, theirs = fit_both("gini", X, y)
     assert_array_equal(ours.tree_.threshold, theirs.tree_.threshold)
     assert (ours.apply(X) == theirs.apply(X)).all()
+
+
+@pytest.mark.parametrize("n_rows", [150, 20_000])
+def test_copies_of_an_output_have_the_same_random_splits(n_rows):
+    rng = np.random.default_rng(n_rows)
+    X = rng.standard_normal((n_rows, 5))
+    y = rng.integers(3, size=n_rows)
+    one = tree.ExtraTreeClassifier(random_state=0, max_depth=8).fit(X, y).tree_
+    three = tree.ExtraTreeClassifier(random_state=0, max_depth=8).fit(X, np.c_[y, y, y])
+    assert_array_equal(one.feature, three.tree_.feature)
+    assert_array_equal(one.threshold, three.tree_.threshold)
