@@ -190,7 +190,6 @@ METHODS = {
         "_get_loss",
         "_get_small_trainset",
         "_is_fitted",
-        "_predict_iterations",
         "_preprocess_X",
         "_print_iteration_stats",
         "_validate_parameters",

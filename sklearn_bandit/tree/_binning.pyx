@@ -364,7 +364,9 @@ cdef class Binner:
         self.missed = np.empty((*seen, N_SLOTS), dtype=np.float32)
         self.n_missed = np.zeros(seen, dtype=np.int32)
 
-    def find_edges(self, MatrixView X, const uint32_t[::1] rows):
+    def find_edges(
+        self, MatrixView X, const uint32_t[::1] rows, bint is_sample=False
+    ):
         """Find the edges of all features from some rows.
 
         Parameters
@@ -373,6 +375,9 @@ cdef class Binner:
             The matrix to sample.
         rows : ndarray of uint32
             The rows to use.
+        is_sample : bool, default=False
+            Whether there are other rows. Then values that hardly differ from each other
+            are kept apart: one that was not sampled may differ more.
         """
         cdef Py_ssize_t n = rows.shape[0], group, start, end, n_kept, j, i
         cdef Py_ssize_t n_groups = (
@@ -409,7 +414,8 @@ cdef class Binner:
                     &sample[thread, j - start, 0], n_kept, &keys[thread, 0, 0]
                 )
                 self._set_edges(
-                    j, &sample[thread, j - start, 0], &keys[thread, 0, 0], n_kept
+                    j, &sample[thread, j - start, 0], &keys[thread, 0, 0], n_kept,
+                    is_sample,
                 )
 
     def find_byte_edges(self, MatrixView X):
@@ -444,7 +450,7 @@ cdef class Binner:
                     values[n_distinct] = value
                     present[n_distinct] = total[feature, value]
                     n_distinct += 1
-            self._set_edges(feature, values, present, n_distinct, unit_cells=True)
+            self._set_edges(feature, values, present, n_distinct, False, True)
             self.is_exact[feature] = False  # no value can be missed
 
     def assign(
@@ -536,7 +542,7 @@ cdef class Binner:
     def _set_values(self, Py_ssize_t feature, const float[::1] values):
         """One bin for each of some sorted distinct values."""
         cdef uint32_t[::1] counts = np.ones(values.shape[0], dtype=np.uint32)
-        self._set_edges(feature, &values[0], &counts[0], values.shape[0])
+        self._set_edges(feature, &values[0], &counts[0], values.shape[0], True)
         np.asarray(self.n_missed)[:, feature] = 0
 
     cdef void _set_edges(
@@ -545,6 +551,7 @@ cdef class Binner:
         const float* values,
         const uint32_t* counts,
         Py_ssize_t n,
+        bint is_sample,
         bint unit_cells=False,
     ) noexcept nogil:
         """Edges and look-up table of a feature from its n distinct values."""
@@ -557,7 +564,7 @@ cdef class Binner:
 
         self.n_distinct[feature] = n
         self.is_exact[feature] = n <= self.max_bins
-        if _hardly_vary(values, n):
+        if not is_sample and _hardly_vary(values, n):
             self.is_exact[feature] = False
             n_edges = 0
         else:

@@ -32,6 +32,9 @@ FEATURE_GROUP = 1024
 # these too made forests a tenth slower and no better.
 MANY_VALUES = 8
 
+# Features with a smaller range are constant, as in scikit-learn.
+MIN_RANGE = np.float32(1e-7)
+
 # Up to so many samples, the values that share a bin are ranked, so that splits are as
 # fine as scikit-learn's.
 RANKED_ROWS = 32_767
@@ -208,9 +211,32 @@ def pack(
     packed = PackedData(
         rows, columns, n_bins, has_missing, bin_low, bin_high, is_coarse, raw
     )
+    if len(sample) < n_samples and ids is None:
+        _merge_almost_constant(packed, X)
     if rank and ids is None and max_bins == MAX_BINS:
         _rank(packed, X, n_threads)
     return packed
+
+
+def _merge_almost_constant(packed, X):
+    """Give each feature of a smaller range than `MIN_RANGE` a single bin.
+
+    Bins know the range of the rows that they were made of only: the others are asked.
+    """
+    last = packed.n_bins - 1
+    ranges = packed.bin_high[np.arange(packed.n_features), last] - packed.bin_low[:, 0]
+    for feature in np.flatnonzero((last > 0) & (ranges <= MIN_RANGE)):
+        values = _convert(X[:, [feature]])
+        low, high = np.nanmin(values), np.nanmax(values)
+        if high > low + MIN_RANGE:
+            continue
+        bins = packed.columns[feature]
+        bins[bins != MISSING_BIN] = 0
+        packed.rows[:, feature] = bins
+        packed.n_bins[feature] = 1
+        packed.bin_low[feature, 0], packed.bin_high[feature, 0] = low, high
+        packed.is_coarse[feature] = 0
+        packed.is_listed[feature] = low == high
 
 
 def _refuse_infinite(is_infinite):
@@ -274,14 +300,16 @@ def _bin(X, sample, max_bins, n_threads, rows, columns, ids):
             return keep_bytes(view, rows, columns, n_threads)
     binner = Binner(X.shape[1], max_bins, n_threads)
     if ids is not None:
-        binner.find_edges(MatrixView(X), ids[sample])
+        binner.find_edges(MatrixView(X), ids[sample], is_sample=True)
     elif X.dtype in (np.uint8, np.bool_) and _in_place(X):
         binner.find_byte_edges(MatrixView(X))
     elif _in_place(X):
-        binner.find_edges(MatrixView(X), sample)
+        binner.find_edges(MatrixView(X), sample, len(sample) < X.shape[0])
     else:
         sampled = _convert(X[sample])
-        binner.find_edges(MatrixView(sampled), np.arange(len(sample), dtype=np.uint32))
+        all_sampled = np.arange(len(sample), dtype=np.uint32)
+        is_sample = len(sample) < X.shape[0]
+        binner.find_edges(MatrixView(sampled), all_sampled, is_sample)
 
     features = np.arange(X.shape[1])
     while len(features):
