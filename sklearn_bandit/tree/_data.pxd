@@ -33,7 +33,7 @@ cdef struct Block:
     const double* weights       # real weights (NULL: integer ones)
     const double* moments       # regression: weight, then weight times each output
     # Where bins hold several values and these are told apart, see `ValueRanks`:
-    const uint16_t* ranks       # of the values of all samples, column by column, or NULL
+    const uint16_t* ranks       # of values in all samples, column by column, or NULL
     const int32_t* rank_columns  # the column of each feature; -1: its bins are as fine
     Py_ssize_t n_ranked         # samples in a column
     const uint32_t* origin      # numbers of the rows among all samples; NULL: the same

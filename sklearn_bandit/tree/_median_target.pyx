@@ -1,11 +1,11 @@
 """Regression by medians: the absolute error.
 
 The loss of a child is not a function of sums, so there are no histograms. For each
-feature the rows are put in the order of their bins (or of their values' ranks) and swept
-from both sides; a Fenwick tree over the ranks of y gives the median, and the absolute
-deviations from it, after every bin. With several outputs this is done for each, and the
-deviations are added up. Rows whose value is missing come last, then first, so that they
-are tried on either side.
+feature the rows are put in the order of their bins (or of the ranks of their values)
+and swept from both sides; a Fenwick tree over the ranks of y gives the median, and the
+absolute deviations from it, after every bin. With several outputs this is done for
+each, and the deviations are added up. Rows whose value is missing come last, then
+first, so that they are tried on either side.
 """
 
 from libc.math cimport fabs

@@ -36,7 +36,12 @@ MANY_VALUES = 8
 MIN_RANGE = np.float32(1e-7)
 
 # Up to so many samples, the values that share a bin are ranked, so that splits are as
-# fine as scikit-learn's.
+# fine as scikit-learn's. Twenty continuous features, one thread: with ranks a full tree
+# took 2.8 times as long as with bins alone at 8,000 rows, 2.9 at 20,000 and 4.0 at
+# 32,767, a forest 1.7, 2.1 and 2.8 times (`forest.small`: 1.1); that is a seventh to a
+# tenth of scikit-learn's time, a third to a quarter. Where there are more rows a bin
+# holds more than a hundred of them, and which of these a threshold is at makes no
+# difference to speak of. (Ranks have 16 bits.)
 RANKED_ROWS = 32_767
 
 # Up to so many values, that is: ranks and what they stand for take 6 to 10 bytes each.

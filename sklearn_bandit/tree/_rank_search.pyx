@@ -26,7 +26,7 @@ from libc.string cimport memcpy, memset
 from sklearn_bandit._memory cimport allocate, times
 
 from ._class_scan cimport xlogx
-from ._data cimport MISSING_BIN, MISSING_RANK, N_SLOTS, bins_of, ranks_of, sample_of
+from ._data cimport MISSING_BIN, N_SLOTS, bins_of, ranks_of, sample_of
 from ._target cimport is_allowed
 
 cdef enum:

@@ -1,5 +1,7 @@
 """Packed data: the same bins for every layout and type, and thresholds that agree."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -221,3 +223,41 @@ def test_memory_is_used_again(n_rows):
     assert np.shares_memory(again.columns, used.columns)
     assert again.columns.flags.c_contiguous
     assert_same(again, pack(X, random_state=0, ids=ids[-n_rows:]))
+
+
+def test_ranks_of_values_that_share_a_bin():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3_000, 3)).astype(np.float32)
+    X[:, 1] = rng.integers(0, 200, len(X))
+    X[::7, 2] = np.nan
+    packed = pack(X, rank=True)
+    assert packed.ranks.is_ranked().tolist() == [1, 0, 1]
+    copy = pickle.loads(pickle.dumps(packed)).ranks
+    assert copy.__reduce__()[1][0].shape == (2, len(X))
+    for ranks in (packed.ranks, copy, pack(X, rank=True, n_threads=2).ranks):
+        places, columns, low, high, _ = ranks.__reduce__()[1]
+        assert columns.tolist() == [0, -1, 1]
+        for column, feature in enumerate((0, 2)):
+            x = X[:, feature]
+            is_missing = np.isnan(x)
+            assert (places[column, is_missing] == 65_535).all()
+            present, x = places[column, ~is_missing], x[~is_missing]
+            assert (low[column, present] <= x).all()
+            assert (x <= high[column, present]).all()
+            assert (high[column, present] - low[column, present] < 1e-5).all()
+            # A larger rank is a larger value.
+            order = np.lexsort((x, present))
+            assert (np.diff(x[order]) >= 0).all()
+    assert pack(X).ranks is None
+    assert pack(X, max_bins=100, rank=True).ranks is None
+    assert pack(X[:, [1]], rank=True).ranks is None
+
+
+def test_ranks_only_of_small_data(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(1_000, 2))
+    monkeypatch.setattr(_packing, "RANKED_ROWS", 999)
+    assert pack(X, rank=True).ranks is None
+    monkeypatch.setattr(_packing, "RANKED_ROWS", 1_000)
+    assert pack(X, rank=True).ranks is not None
+    monkeypatch.setattr(_packing, "RANKED_VALUES", X.size - 1)
+    assert pack(X, rank=True).ranks is None
