@@ -117,7 +117,8 @@ default="squared_error"
         Bins per feature, at most 255. Features with no more distinct values lose
         nothing. Of others, large nodes only see quantiles, while nodes with at most 255
         samples use the values themselves; with 255 bins and at most 32,767 samples in
-        all, so does every node that is searched exactly. Fewer bins are faster.""",
+        all (8,000 in forests that may sample), so does every node that is searched
+        exactly. Fewer bins are faster.""",
     "delta": """
         float, default=0.01
         Probability, per node, that a feature is chosen whose gain is smaller than the
