@@ -28,6 +28,7 @@ cdef struct Scan:
     const Limits* limits
     int8_t constraint
     const uint64_t* allowed     # bins after which may be split (NULL: all)
+    double tie                  # relative difference of scores that are the same
     const uint32_t* sizes       # rows in each bin (NULL: not wanted)
     uint64_t bins[4]            # bins to look at
     bint clear                  # empty the cells

@@ -4,6 +4,7 @@ Kernels are compiled for 2, 4, 8 and 16 numbers a cell, with a general one behin
 Small histograms that need none of this are scanned faster: ``_gini_scan``.
 """
 
+from libc.math cimport fabs
 from libc.string cimport memset
 
 from sklearn_bandit._inline cimport inline_void, lowest_bit
@@ -146,7 +147,7 @@ cdef inline_void scan_side(
                         )
                         score = left_sum / left_weight + right_sum / right_weight
                     if (
-                        score > best_score
+                        score - scan.tie * fabs(score) > best_score
                         and right_weight > 0.0
                         and is_allowed(
                             scan.limits, scan.constraint, left_weight, right_weight,

@@ -36,6 +36,10 @@ cdef enum:
     # Rows whose bins are gathered before they are compared with random thresholds.
     DIVIDED_ROWS = 64
 
+# Random thresholds whose scores differ by rounding alone are tied: the first feature
+# drawn keeps the lead, whether one output is searched or several copies of it.
+cdef double TIE = 1e-14
+
 
 cdef class ClassTarget(Target):
     """Class labels with integer or real weights.
@@ -92,6 +96,7 @@ cdef class ClassTarget(Target):
         self.keeps_left = self.integral
         self.subtracts = self.integral
         self.divides = self.n_outputs == 1
+        self.tie = TIE
         self.sparse_rows = SPARSE_ROWS
         has_squares = self.integral and self.n_outputs == 1 and not entropy
         self.tiny_rows = MAX_COMPARED if has_squares else 0
@@ -359,6 +364,7 @@ cdef class ClassTarget(Target):
         scan.limits = limits
         scan.constraint = constraint
         scan.allowed = allowed
+        scan.tie = 0.0 if allowed == NULL else self.tie
         scan.clear = clear
         scan.feature = feature
         scan.varies = False

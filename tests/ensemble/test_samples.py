@@ -112,9 +112,9 @@ def test_bins_depend_on_the_random_state(forest, monkeypatch):
     """Of more than 20,000 rows, bins are made of some: other ones for other seeds."""
     drawn = []
 
-    def pack(X, max_bins, n_threads, random_state, *more):
+    def pack(X, max_bins, n_threads, random_state, **options):
         drawn.append(random_state.randint(1 << 30))
-        return original(X, max_bins, n_threads, random_state, *more)
+        return original(X, max_bins, n_threads, random_state, **options)
 
     original = _validation.pack
     monkeypatch.setattr(_validation, "pack", pack)
