@@ -6,6 +6,9 @@ SKLEARN_BANDIT_BOUNDSCHECK=1
     Compile bounds checks into every memoryview access (``make test-boundscheck``).
 SKLEARN_BANDIT_OPENMP=0
     Build without OpenMP: kernels run on one thread each.
+SKLEARN_BANDIT_SANITIZE=address,undefined
+    Compile with these sanitizers of gcc or clang (``make test-sanitize``,
+    ``make test-threads``). The first finding ends the process.
 """
 
 import os
@@ -20,6 +23,12 @@ from setuptools.command.build_ext import build_ext
 PACKAGE = Path("sklearn_bandit")
 BOUNDSCHECK = os.environ.get("SKLEARN_BANDIT_BOUNDSCHECK", "0") == "1"
 OPENMP = os.environ.get("SKLEARN_BANDIT_OPENMP", "1") == "1"
+SANITIZE = os.environ.get("SKLEARN_BANDIT_SANITIZE", "")
+
+# Each kind of build has a folder of its own, so that none takes another's objects.
+KIND = "-".join(
+    (["boundscheck"] if BOUNDSCHECK else []) + SANITIZE.replace(",", " ").split()
+)
 
 DIRECTIVES = {
     "language_level": 3,
@@ -45,6 +54,15 @@ UNIX_FLAGS = [
     "-Wno-unused-variable",
 ]
 MSVC_FLAGS = ["/O2"]
+
+# -O1 compiles in half the time, and keeps line numbers in reports right.
+SANITIZE_FLAGS = [
+    f"-fsanitize={SANITIZE}",
+    "-fno-sanitize-recover=all",
+    "-fno-omit-frame-pointer",
+    "-g1",
+    "-O1",
+]
 
 OPENMP_FLAGS = {
     "msvc": (["/openmp"], []),
@@ -76,6 +94,9 @@ class BuildExt(build_ext):
             link_args += OPENMP_FLAGS[platform][1]
         elif OPENMP:
             self.warn("OpenMP does not link here: the kernels will use one thread.")
+        if SANITIZE:
+            compile_args += SANITIZE_FLAGS
+            link_args += [f"-fsanitize={SANITIZE}"]
         for extension in self.extensions:
             extension.extra_compile_args += compile_args
             extension.extra_link_args += link_args
@@ -109,9 +130,10 @@ setup(
     ext_modules=cythonize(
         extensions(),
         compiler_directives=DIRECTIVES,
-        build_dir="build/boundscheck" if BOUNDSCHECK else "build/cython",
+        build_dir=f"build/{KIND}/cython" if KIND else "build/cython",
         nthreads=0,
         show_all_warnings=False,
     ),
     cmdclass={"build_ext": BuildExt},
+    options={"build": {"build_base": f"build/{KIND}" if KIND else "build"}},
 )
