@@ -28,6 +28,7 @@ from .._compat import (
 )
 from .._progress import ProgressMixin
 from .._threads import effective_n_threads
+from .._unchanged import keeps_state_on_error
 from ._bandit_pam import BanditSearch
 from ._cache import RowCache
 from ._clusters import SMALL, Clusters, SmallClusters
@@ -236,6 +237,7 @@ class BanditKMedoids(
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
+    @keeps_state_on_error
     def fit(self, X, y=None, sample_weight=None):
         """Choose the medoids.
 

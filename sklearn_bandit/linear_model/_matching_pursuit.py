@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
+from .._unchanged import keeps_state_on_error
 from ._dictionary import Dictionary, OutOfRange
 from ._fit import Fit
 from ._race import Race
@@ -150,6 +151,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @keeps_state_on_error
     def fit(self, X, y):
         """Choose atoms and fit their coefficients.
 
@@ -183,7 +185,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 "Matching pursuit ended early: the atoms left have nothing in "
                 "common with the residual, or depend on those chosen.",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self._store(X, fits, intercepts, y.ndim)
         return self

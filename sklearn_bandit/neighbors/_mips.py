@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
 from .._threads import effective_n_threads
+from .._unchanged import keeps_state_on_error
 from ._index import AtomIndex
 from ._routes import Request, search
 from ._search import to_single
@@ -158,6 +159,7 @@ class BanditMIPS(BaseEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @keeps_state_on_error
     def fit(self, X, y=None):
         """Take the atoms.
 

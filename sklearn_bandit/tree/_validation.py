@@ -1,13 +1,12 @@
 """Checks of training data that trees and forests have in common."""
 
-from contextlib import contextmanager
-
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_bandit._compat import _check_sample_weight
+from sklearn_bandit._unchanged import unchanged_on_error  # noqa: F401
 
 from ._packing import pack
 
@@ -28,18 +27,6 @@ class SparseInputMixin:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-@contextmanager
-def unchanged_on_error(estimator):
-    """Give an estimator back its attributes if the body raises or is interrupted."""
-    before = vars(estimator).copy()
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
 
 
 def check_size(n_samples, n_features):
