@@ -6,6 +6,9 @@ JOBS ?= 2
 VENV = .venv
 OLDEST = .venv-oldest
 CHECKED = .venv-boundscheck
+SANITIZED = .venv-sanitize
+THREADS = .venv-threads
+CASES ?= 20000
 PIP_FLAGS = --quiet --disable-pip-version-check
 
 KERNELS = $(shell find sklearn_bandit -name '*.pyx' -o -name '*.pxd')
@@ -21,8 +24,19 @@ SCIKIT_LEARN_TESTS = sklearn.tree.tests.test_tree sklearn.tree.tests.test_export
 # Each test process has a core of its own.
 PYTEST_ENV = OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help demo test test-oldest test-scikit-learn test-boundscheck lint format docs \
-    bench dist clean
+# Sanitizers must be loaded before Python; libstdc++ before they look for exceptions.
+# Python's own allocator would hide what is done to small objects.
+PRELOAD = $(shell gcc -print-file-name=lib$(1).so):$(shell gcc -print-file-name=libstdc++.so.6)
+SANITIZE_ENV = LD_PRELOAD=$(call PRELOAD,asan) PYTHONMALLOC=malloc \
+    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+    UBSAN_OPTIONS=print_stacktrace=1
+THREADS_ENV = LD_PRELOAD=$(call PRELOAD,tsan):$(CURDIR)/$(THREADS)/openmp_threads.so \
+    TSAN_OPTIONS="halt_on_error=1 exitcode=66 die_after_fork=0 \
+    ignore_noninstrumented_modules=1" \
+    SKLEARN_BANDIT_STRESS=2 SKLEARN_BANDIT_STRESS_THREADS=2
+
+.PHONY: help demo test test-slow test-oldest test-scikit-learn test-boundscheck \
+    test-sanitize test-threads fuzz coverage lint format docs bench dist clean
 
 help:
 	@echo "make demo              what the package wins over scikit-learn, in a minute"
@@ -30,6 +44,11 @@ help:
 	@echo "make test-oldest       the tests, oldest supported scikit-learn and numpy"
 	@echo "make test-scikit-learn scikit-learn's own tests, on the estimators of this package"
 	@echo "make test-boundscheck  the tests, bounds checks compiled into the kernels"
+	@echo "make test-sanitize     the tests, address and undefined-behaviour sanitizers"
+	@echo "make test-threads      threads that share estimators, ThreadSanitizer"
+	@echo "make test-slow         what takes minutes: memory over many fits"
+	@echo "make fuzz CASES=...    so many random cases, failures in build/fuzz"
+	@echo "make coverage          which Python lines the tests run, at least 95%"
 	@echo "make lint              what pre-commit runs (ruff, cython-lint, codespell), and mypy"
 	@echo "make format            let ruff mend what it can"
 	@echo "make docs              HTML documentation in doc/_build/html"
@@ -83,18 +102,39 @@ $(CHECKED)/.installed: $(BUILD_FILES) $(SOURCES)
 	    $(CHECKED)/bin/pip install $(PIP_FLAGS) --no-deps --force-reinstall .
 	touch $@
 
+$(SANITIZED)/.installed: $(BUILD_FILES) $(SOURCES)
+	test -x $(SANITIZED)/bin/python || $(PYTHON) -m venv $(SANITIZED)
+	$(SANITIZED)/bin/python .ci/requirements.py project tests > $(SANITIZED)/tests.txt
+	$(SANITIZED)/bin/pip install $(PIP_FLAGS) -r $(SANITIZED)/tests.txt
+	SKLEARN_BANDIT_SANITIZE=address,undefined \
+	    $(SANITIZED)/bin/pip install $(PIP_FLAGS) --no-deps --force-reinstall .
+	touch $@
+
+$(THREADS)/.installed: $(BUILD_FILES) $(SOURCES)
+	test -x $(THREADS)/bin/python || $(PYTHON) -m venv $(THREADS)
+	$(THREADS)/bin/python .ci/requirements.py project tests > $(THREADS)/tests.txt
+	$(THREADS)/bin/pip install $(PIP_FLAGS) -r $(THREADS)/tests.txt
+	SKLEARN_BANDIT_SANITIZE=thread \
+	    $(THREADS)/bin/pip install $(PIP_FLAGS) --no-deps --force-reinstall .
+	touch $@
+
+$(THREADS)/openmp_threads.so: tests/threads/openmp_threads.c tests/threads/libgomp.map \
+    $(THREADS)/.installed
+	gcc -O1 -g -fPIC -shared -pthread -fsanitize=thread $< -o $@ \
+	    -Wl,--version-script=tests/threads/libgomp.map
+
 # -- what people run ------------------------------------------------------------------
 
 demo: $(VENV)/.built
 	$(VENV)/bin/python -m sklearn_bandit.demo
 
 test: $(VENV)/.built $(VENV)/.extra-tests
-	$(PYTEST_ENV) $(VENV)/bin/pytest -n $(JOBS) $(ARGS)
+	$(PYTEST_ENV) $(VENV)/bin/pytest -n $(JOBS) -m 'not slow' $(ARGS)
 	$(VENV)/bin/pytest --doctest-modules --doctest-glob='*.rst' sklearn_bandit \
 	    doc/quick_start.rst doc/user_guide
 
 test-oldest: $(VENV)/.built $(OLDEST)/.installed
-	$(PYTEST_ENV) $(OLDEST)/bin/pytest -n $(JOBS) $(ARGS)
+	$(PYTEST_ENV) $(OLDEST)/bin/pytest -n $(JOBS) -m 'not slow' $(ARGS)
 
 # The plugin replaces scikit-learn's estimators; its warnings are not ours.
 test-scikit-learn: $(VENV)/.built $(VENV)/.extra-tests
@@ -102,7 +142,24 @@ test-scikit-learn: $(VENV)/.built $(VENV)/.extra-tests
 	    -W ignore --tb=short --pyargs $(SCIKIT_LEARN_TESTS) $(ARGS)
 
 test-boundscheck: $(CHECKED)/.installed
-	$(PYTEST_ENV) $(CHECKED)/bin/pytest -n $(JOBS) $(ARGS)
+	$(PYTEST_ENV) $(CHECKED)/bin/pytest -n $(JOBS) -m 'not slow' $(ARGS)
+
+test-sanitize: $(SANITIZED)/.installed
+	$(PYTEST_ENV) $(SANITIZE_ENV) $(SANITIZED)/bin/pytest -n $(JOBS) -m 'not slow' $(ARGS)
+
+test-threads: $(THREADS)/.installed $(THREADS)/openmp_threads.so
+	$(PYTEST_ENV) $(THREADS_ENV) $(THREADS)/bin/pytest tests/threads $(ARGS)
+
+test-slow: $(VENV)/.built $(VENV)/.extra-tests
+	$(PYTEST_ENV) $(VENV)/bin/pytest -n $(JOBS) -m slow $(ARGS)
+
+fuzz: $(VENV)/.built $(VENV)/.extra-tests
+	rm -rf build/fuzz
+	$(PYTEST_ENV) SKLEARN_BANDIT_FUZZ=$(CASES) $(VENV)/bin/pytest -n $(JOBS) tests/fuzz $(ARGS)
+
+coverage: $(VENV)/.built $(VENV)/.extra-tests
+	$(PYTEST_ENV) $(VENV)/bin/pytest -n $(JOBS) -m 'not slow' --cov \
+	    --cov-report=term-missing:skip-covered --cov-report=xml $(ARGS)
 
 lint: $(VENV)/.lint
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" pre-commit run --all-files
@@ -128,6 +185,6 @@ dist: $(VENV)/bin/python
 	    "import sklearn_bandit; sklearn_bandit.show_versions()"
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(CHECKED) .venv-dist build dist *.egg-info doc/_build \
+	rm -rf $(VENV) $(OLDEST) $(CHECKED) $(SANITIZED) $(THREADS) .venv-dist build dist *.egg-info doc/_build \
 	    doc/auto_examples doc/api/generated
 	find sklearn_bandit \( -name '*.so' -o -name '*.pyd' -o -name '*.c' \) -delete

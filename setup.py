@@ -8,6 +8,9 @@ SKLEARN_BANDIT_OPENMP=0
     Build without OpenMP: kernels run on one thread each.
 CFLAGS=-g
     Keep debug symbols, which are left out otherwise.
+SKLEARN_BANDIT_SANITIZE=address,undefined
+    Compile with these sanitizers of gcc or clang (``make test-sanitize``,
+    ``make test-threads``). The first finding ends the process.
 """
 
 import os
@@ -22,8 +25,15 @@ from setuptools.command.build_ext import build_ext
 PACKAGE = Path("sklearn_bandit")
 BOUNDSCHECK = os.environ.get("SKLEARN_BANDIT_BOUNDSCHECK", "0") == "1"
 OPENMP = os.environ.get("SKLEARN_BANDIT_OPENMP", "1") == "1"
+SANITIZE = os.environ.get("SKLEARN_BANDIT_SANITIZE", "")
 SYMBOLS = "-g" in os.environ.get("CFLAGS", "").split()
-GENERATED = "build/boundscheck" if BOUNDSCHECK else "build/cython"
+
+# Each kind of build has a folder of its own, so that none takes another's objects.
+KIND = "-".join(
+    (["boundscheck"] if BOUNDSCHECK else []) + SANITIZE.replace(",", " ").split()
+)
+BUILD = f"build/{KIND}" if KIND else "build"
+GENERATED = f"{BUILD}/cython"
 
 # The module with Cython's own memoryview and function types. Without it every kernel
 # has a copy. Processor time of all kernels: 18 seconds of Cython instead of 47; of gcc
@@ -63,6 +73,15 @@ MSVC_FLAGS = ["/O2"]
 # is compiled once for each instruction set: a second of gcc is about 250 kB.
 SIMD_BYTES = 60_000
 
+# -O1 compiles in half the time, and keeps line numbers in reports right.
+SANITIZE_FLAGS = [
+    f"-fsanitize={SANITIZE}",
+    "-fno-sanitize-recover=all",
+    "-fno-omit-frame-pointer",
+    "-g1",
+    "-O1",
+]
+
 OPENMP_FLAGS = {
     "msvc": (["/openmp"], []),
     "darwin": (["-Xpreprocessor", "-fopenmp"], ["-lomp"]),
@@ -98,6 +117,9 @@ class BuildExt(build_ext):
             link_args += OPENMP_FLAGS[platform][1]
         elif OPENMP:
             self.warn("OpenMP does not link here: the kernels will use one thread.")
+        if SANITIZE:
+            compile_args += SANITIZE_FLAGS
+            link_args += [f"-fsanitize={SANITIZE}"]
         for extension in self.extensions:
             extension.extra_compile_args += compile_args
             extension.extra_link_args += link_args
@@ -160,4 +182,8 @@ def extensions():
 
 # Where processes are spawned, those that generate C import this file.
 if __name__ == "__main__":
-    setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExt})
+    setup(
+        ext_modules=extensions(),
+        cmdclass={"build_ext": BuildExt},
+        options={"build": {"build_base": BUILD}},
+    )

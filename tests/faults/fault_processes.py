@@ -1,0 +1,58 @@
+"""Run a function in a new process, which may die or hang.
+
+The processes are forked from one that has imported everything and computed nothing, so
+that they start in milliseconds and have no threads before their own.
+"""
+
+import multiprocessing
+import os
+import signal
+import time
+
+import fault_families  # noqa: F401 - imported once, by the server
+
+
+def run_apart(function, *args, seconds=120.0):
+    """Call a function of an importable module in a new process.
+
+    Parameters
+    ----------
+    function : callable
+        What to call.
+    *args
+        Its arguments.
+    seconds : float
+        How long it may take.
+
+    Returns
+    -------
+    code : int or None
+        Of the exit, negative for a signal; None if it had to be killed.
+    result : object
+        What the function returned, None if it did not.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["fault_processes"])
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_run, args=(function, args, sender))
+    process.start()
+    sender.close()
+    result = None
+    deadline = time.monotonic() + seconds
+    try:
+        if receiver.poll(seconds):
+            result = receiver.recv()
+    except EOFError:
+        pass
+    process.join(max(0.1, deadline - time.monotonic()))
+    if process.exitcode is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.join()
+        return None, result
+    return process.exitcode, result
+
+
+def _run(function, args, sender):
+    os.setsid()
+    sender.send(function(*args))
+    sender.close()

@@ -1,0 +1,77 @@
+"""Ctrl-C in the middle of a fit: soon seen, and as if the fit had not been called."""
+
+import os
+
+import numpy as np
+import pytest
+from fault_families import FAMILIES, answer, make_data, make_family
+
+# Rows and features that keep two cores busy for some seconds.
+LARGE = {
+    "tree": (600_000, 10),
+    "tree, absolute error": (150_000, 10),
+    "tree, best first": (300_000, 10),
+    "forest": (200_000, 12),
+    "extra trees": (300_000, 12),
+    "patches": (200_000, 12),
+    "boosting": (300_000, 12),
+    "boosting, samples": (500_000, 12),
+    "k-medoids": (15_000, 100),
+    "k-medoids, exact": (12_000, 100),
+    "pursuit": (50_000, 300),
+}
+
+# Work that is seldom asked for, so that no fit is over before it is interrupted.
+LONGER = {
+    "tree": {"solver": "exact"},
+    "forest": {"n_estimators": 500},
+    "extra trees": {"n_estimators": 500},
+    "patches": {"n_estimators": 500},
+    "boosting": {"max_iter": 1000},
+    "boosting, samples": {"max_iter": 2000},
+    "k-medoids": {"n_clusters": 40},
+    "k-medoids, exact": {"n_clusters": 40},
+    "pursuit": {"n_nonzero_coefs": 300, "delta": 0.0},
+}
+
+MOST_CPU_SECONDS = 2.0
+
+
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name != "search"])
+def test_a_fit_is_interrupted(family, interrupt):
+    model = make_family(family)
+    X, y = make_data(family, 100, 5)
+    model.fit(X, y)
+    said = answer(model, X)
+    parameters = model.get_params()
+    before = vars(model).copy()
+    more_X, more_y = make_data(family, *LARGE[family])
+    model.set_params(**LONGER.get(family, {}))
+    rng = np.random.default_rng(os.getpid())
+    interrupt.send_after(rng.uniform(0.02, 1.2))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(more_X, more_y)
+    assert interrupt.cpu_seconds < MOST_CPU_SECONDS
+    model.set_params(**parameters)
+    after = vars(model)
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before), "attributes changed"
+    np.testing.assert_array_equal(answer(model, X), said)
+
+
+def test_queries_are_interrupted(interrupt):
+    rng = np.random.default_rng(0)
+    atoms = rng.standard_normal((2_000, 2_500), dtype=np.float32)
+    model = make_family("search").fit(atoms)
+    said = answer(model, atoms)
+    queries = rng.standard_normal((4_000, 2_500), dtype=np.float32)
+
+    def ask_for_ever():
+        while True:
+            model.kneighbors(queries)
+
+    interrupt.send_after(rng.uniform(0.05, 0.5))
+    with pytest.raises(KeyboardInterrupt):
+        ask_for_ever()
+    assert interrupt.cpu_seconds < MOST_CPU_SECONDS
+    np.testing.assert_array_equal(answer(model, atoms), said)

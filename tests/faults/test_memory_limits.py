@@ -1,0 +1,42 @@
+"""Too little memory is a MemoryError, at whatever allocation it runs out."""
+
+import os
+import sys
+
+import pytest
+from fault_families import FAMILIES
+from fault_processes import run_apart
+from fault_programs import fit_within, memory_growth
+
+pytestmark = [
+    pytest.mark.skipif(
+        not sys.platform.startswith("linux"), reason="limits and /proc of Linux"
+    ),
+    # A sanitizer takes terabytes of addresses for its shadow memory.
+    pytest.mark.skipif(
+        "san.so" in os.environ.get("LD_PRELOAD", ""), reason="sanitizer"
+    ),
+]
+
+# Megabytes that a fit may take beyond what is taken before it.
+ROOM = (0, 1, 4, 16, 64, 512)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_memory_runs_out(family):
+    outcomes = {}
+    for room in ROOM:
+        outcomes[room] = run_apart(fit_within, family, 2, room)
+        if outcomes[room] == (0, "done"):
+            break
+    *tight, last = outcomes.values()
+    assert all(outcome == (0, "memory") for outcome in tight), outcomes
+    assert last == (0, "done"), outcomes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_memory_is_flat_over_many_fits(family):
+    code, growth = run_apart(memory_growth, family, 500, seconds=900)
+    assert code == 0
+    assert growth < 1.01

@@ -1,0 +1,147 @@
+"""Gradient boosting of any parameters on any data."""
+
+import numpy as np
+from fuzz_checks import (
+    Refused,
+    build,
+    fitted,
+    require_answers,
+    require_equal_pickles,
+    require_finite,
+)
+from fuzz_profile import fuzzed
+from fuzz_strategies import BOOSTERS, DENSE, PLAIN, learning_cases
+from sklearn.base import is_classifier
+from test_fuzz_trees import ANY_WEIGHTS, MISSING, check_monotone
+from threadpoolctl import threadpool_limits
+
+FEW = {"max_iter": 3}
+SMALL = {"most_rows": 700, "most_features": 33}
+TAME = {"learning_rate": 0.1, "l2_regularization": 0.0}
+
+
+@fuzzed(
+    learning_cases(
+        BOOSTERS,
+        missing=MISSING,
+        infinite=True,
+        fixed=FEW,
+        layouts=DENSE,
+        most_rows=4097,
+        most_features=257,
+    ),
+    n_short=60,
+)
+def test_an_answer_or_a_clear_error(case):
+    try:
+        model, X, _, _ = fitted(case)
+        require_answers(model, X)
+    except Refused:
+        return
+    require_finite("train_score_", model.train_score_)
+
+
+@fuzzed(
+    learning_cases(
+        BOOSTERS,
+        missing=("none", "some"),
+        weights=ANY_WEIGHTS,
+        target_values=("normal", "few"),
+        fixed={"max_iter": 5, "class_weight": None} | TAME,
+        **PLAIN,
+        **SMALL,
+    ),
+    n_short=20,
+)
+def test_monotone_where_asked(case):
+    model, X, y, weights = build(case)
+    if is_classifier(model):
+        y = (np.unique(y, return_inverse=True)[1] > 0).astype(int)
+        if len(np.unique(y)) < 2:
+            return
+    signs = np.random.default_rng(case["X"]["seed"]).integers(-1, 2, X.shape[1])
+    model.set_params(monotonic_cst=signs)
+    try:
+        model.fit(X, y, weights)
+    except ValueError:
+        return
+    check_monotone(model, X, signs)
+
+
+@fuzzed(
+    learning_cases(
+        BOOSTERS,
+        weights=("some zero",),
+        target_values=("normal",),
+        fixed={
+            "max_iter": 3,
+            "early_stopping": False,
+            "solver": "exact",
+            "min_samples_leaf": 1,
+            "class_weight": None,
+            "max_features": 1.0,
+        }
+        | TAME,
+        **PLAIN | {"values": ("few", "bytes")},
+        **SMALL,
+    )
+)
+def test_a_row_of_no_weight_is_not_there(case):
+    """Rows without weight that bring no value of their own change nothing."""
+    model, X, y, weights = build(case)
+    used = np.flatnonzero(weights > 0)
+    X = np.vstack([X[used], X[used]])
+    y = np.concatenate([y[used], y[used][::-1]])
+    weights = np.repeat([1.0, 0.0], len(used))
+    try:
+        model.fit(X, y, weights)
+    except ValueError:
+        return
+    half = slice(0, len(used))
+    other = build(case)[0].fit(X[half], y[half], weights[half])
+    first, second = (each._raw_predict(X[half]) for each in (model, other))
+    np.testing.assert_allclose(
+        np.mean(first), np.mean(second), rtol=1e-4, atol=1e-4 * np.abs(first).max()
+    )
+
+
+@fuzzed(
+    learning_cases(
+        BOOSTERS,
+        missing=MISSING,
+        weights=ANY_WEIGHTS,
+        fixed=FEW,
+        layouts=DENSE,
+        **SMALL,
+    )
+)
+def test_equal_fits_have_equal_pickles(case):
+    try:
+        first, second = fitted(case)[0], fitted(case)[0]
+    except Refused:
+        return
+    require_equal_pickles(first, second)
+
+
+@fuzzed(
+    learning_cases(
+        BOOSTERS,
+        missing=("none", "some"),
+        weights=ANY_WEIGHTS,
+        fixed=FEW,
+        target_values=("normal", "few"),
+        layouts=DENSE,
+        most_rows=16_001,
+        most_features=64,
+    )
+)
+def test_any_number_of_threads_gives_the_same_model(case):
+    try:
+        with threadpool_limits(1, "openmp"):
+            first, X, _, _ = fitted(case)
+    except Refused:
+        return
+    for n_threads in (2, 3):
+        with threadpool_limits(n_threads, "openmp"):
+            other = fitted(case)[0]
+        np.testing.assert_array_equal(first.predict(X), other.predict(X))

@@ -1,0 +1,161 @@
+"""Forests of any parameters on any data."""
+
+import numpy as np
+from fuzz_checks import (
+    Refused,
+    build,
+    fitted,
+    require_answers,
+    require_equal_pickles,
+)
+from fuzz_profile import fuzzed
+from fuzz_strategies import FORESTS, PLAIN, learning_cases
+from sklearn.base import is_classifier
+from test_fuzz_trees import ANY_WEIGHTS, MISSING, check_monotone
+
+FEW_TREES = {"n_estimators": 3}
+SMALL = {"most_rows": 513, "most_features": 33}
+
+
+@fuzzed(
+    learning_cases(
+        FORESTS,
+        missing=MISSING,
+        infinite=True,
+        most_outputs=3,
+        fixed=FEW_TREES,
+        most_rows=3001,
+        most_features=257,
+    ),
+    n_short=60,
+)
+def test_an_answer_or_a_clear_error(case):
+    try:
+        forest, X, _, _ = fitted(case)
+        require_answers(forest, X)
+    except Refused:
+        return
+    assert np.isfinite(forest.feature_importances_).all()
+
+
+@fuzzed(
+    learning_cases(
+        FORESTS,
+        missing=("none", "some"),
+        weights=("none",),
+        target_values=("normal", "few"),
+        fixed=FEW_TREES | {"ccp_alpha": 0.0, "class_weight": None},
+        **SMALL,
+    ),
+    n_short=25,
+)
+def test_rows_take_the_path_that_they_were_grown_on(case):
+    try:
+        forest, X, _, _ = fitted(case)
+    except Refused:
+        return
+    if "Patches" in case["estimator"]:
+        return  # rows of the forest are those of the patch
+    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float32)
+    samples = forest.estimators_samples_ if forest.bootstrap else None
+    for i, tree in enumerate(forest.estimators_):
+        rows = np.arange(len(X)) if samples is None else np.unique(samples[i])
+        counts = np.asarray(tree.decision_path(X[rows]).sum(axis=0)).ravel()
+        np.testing.assert_array_equal(counts, tree.tree_.n_node_samples)
+
+
+@fuzzed(
+    learning_cases(
+        FORESTS,
+        missing=("none",),
+        weights=("none", "beyond uint16", "counts"),
+        fixed=FEW_TREES | {"bootstrap": False, "class_weight": None, "ccp_alpha": 0.0},
+        target_values=("normal", "few"),
+        **PLAIN,
+        **SMALL,
+    ),
+    n_short=20,
+)
+def test_root_weights_are_those_of_the_rows(case):
+    try:
+        forest, X, _, weights = fitted(case)
+    except Refused:
+        return
+    if "Patches" in case["estimator"]:
+        return
+    total = len(X) if weights is None else weights.sum()
+    for tree in forest.estimators_:
+        np.testing.assert_allclose(tree.tree_.weighted_n_node_samples[0], total)
+
+
+@fuzzed(
+    learning_cases(
+        FORESTS,
+        missing=("none", "some"),
+        weights=ANY_WEIGHTS,
+        target_values=("normal", "few"),
+        fixed=FEW_TREES | {"ccp_alpha": 0.0, "class_weight": None},
+        **PLAIN,
+        **SMALL,
+    ),
+    n_short=25,
+)
+def test_monotone_where_asked(case):
+    forest, X, y, weights = build(case)
+    if is_classifier(forest):
+        y = (np.unique(y, return_inverse=True)[1] > 0).astype(int)
+        if len(np.unique(y)) < 2:
+            return
+    signs = np.random.default_rng(case["X"]["seed"]).integers(-1, 2, X.shape[1])
+    forest.set_params(monotonic_cst=signs)
+    try:
+        forest.fit(X, y, weights)
+        if is_classifier(forest) and len(forest.classes_) != 2:
+            return
+    except ValueError:
+        # That data and parameters are refused clearly is another test's subject.
+        return
+    check_monotone(forest, X, signs)
+
+
+@fuzzed(
+    learning_cases(
+        FORESTS,
+        missing=("none", "some"),
+        weights=ANY_WEIGHTS,
+        fixed=FEW_TREES,
+        most_rows=1251,
+        most_features=64,
+    )
+)
+def test_equal_fits_have_equal_pickles(case):
+    try:
+        first, second = fitted(case)[0], fitted(case)[0]
+    except Refused:
+        return
+    require_equal_pickles(first, second)
+
+
+@fuzzed(
+    learning_cases(
+        FORESTS,
+        missing=("none", "some"),
+        weights=ANY_WEIGHTS,
+        fixed={"n_estimators": 4},
+        target_values=("normal", "few"),
+        most_rows=4097,
+        most_features=64,
+    )
+)
+def test_any_number_of_jobs_grows_the_same_forest(case):
+    try:
+        first, X, _, _ = fitted(case, n_jobs=1)
+    except Refused:
+        return
+    for n_jobs in (2, 3):
+        other = fitted(case, n_jobs=n_jobs)[0]
+        for tree, same in zip(first.estimators_, other.estimators_, strict=True):
+            np.testing.assert_array_equal(tree.tree_.feature, same.tree_.feature)
+            np.testing.assert_array_equal(tree.tree_.threshold, same.tree_.threshold)
+            np.testing.assert_array_equal(tree.tree_.value, same.tree_.value)
+        np.testing.assert_array_equal(first.predict(X), other.predict(X))

@@ -1,0 +1,146 @@
+"""BanditKMedoids of any parameters on any data."""
+
+import numpy as np
+from fuzz_checks import Refused, build, fitted, require_equal_pickles, require_finite
+from fuzz_data import VALUES
+from fuzz_profile import fuzzed
+from fuzz_strategies import PLAIN_VALUES, clustering_cases
+from sklearn.metrics import pairwise_distances
+
+FLOATS = {"dtypes": ("float64", "float32")}
+ANY_WEIGHTS = ("none", "counts", "some zero", "real")
+FAST = ("euclidean", "sqeuclidean", "manhattan")
+
+
+def require_consistent(model, D, weights):
+    """Labels and inertia are those of the distances to the medoids, recomputed."""
+    weights = np.ones(len(D)) if weights is None else weights
+    medoids = model.medoid_indices_
+    assert len(set(medoids.tolist())) == len(medoids)
+    assert (weights[medoids] > 0).all()
+    room = 1e-3 * np.abs(D).max() + 1e-300
+    nearest = D.min(axis=1)
+    assert (D[np.arange(len(D)), model.labels_] <= nearest + room).all()
+    inertia = np.sum(weights * nearest)
+    np.testing.assert_allclose(
+        model.inertia_, inertia, rtol=1e-3, atol=room * weights.sum()
+    )
+
+
+@fuzzed(clustering_cases(infinite=True, missing=("none",) * 9 + ("some",)), n_short=60)
+def test_an_answer_or_a_clear_error(case):
+    try:
+        model, _, _, weights = fitted(case)
+    except Refused:
+        return
+    require_finite("inertia_", model.inertia_)
+    assert len(set(model.medoid_indices_.tolist())) == model.n_clusters
+    assert ((model.labels_ >= 0) & (model.labels_ < model.n_clusters)).all()
+    if weights is not None:
+        assert (weights[model.medoid_indices_] > 0).all()
+
+
+def metric_case(case, metric):
+    return case | {"params": case["params"] | {"metric": metric}}
+
+
+@fuzzed(
+    clustering_cases(
+        fixed={"metric": "euclidean"}, weights=ANY_WEIGHTS, values=VALUES, **FLOATS
+    ),
+    n_short=40,
+)
+def test_labels_and_inertia_are_those_of_the_medoids(case):
+    metric = FAST[case["X"]["seed"] % 3]
+    try:
+        model, X, _, weights = fitted(metric_case(case, metric))
+    except Refused:
+        return
+    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)
+    # In units in which squares do not overflow or underflow.
+    unit = max(np.abs(X).max(), 1e-300)
+    centers = X[model.medoid_indices_]
+    D = pairwise_distances(X / unit, centers / unit, metric="cityblock")
+    if metric != "manhattan":
+        D = ((X[:, None] / unit - centers / unit) ** 2).sum(axis=2)
+        D = D if metric == "sqeuclidean" else np.sqrt(D)
+    model.inertia_ /= unit
+    if metric == "sqeuclidean":
+        model.inertia_ /= unit
+    if np.isfinite(model.inertia_) and model.inertia_ > 0 and unit > 1e-30:
+        require_consistent(model, D, weights)
+
+
+@fuzzed(
+    clustering_cases(
+        fixed={"metric": "precomputed"},
+        weights=ANY_WEIGHTS,
+        values=("normal", "few", "huge", "wide", "denormal"),
+        most_rows=300,
+        most_features=1,
+        layouts=("C",),
+        **FLOATS,
+    )
+)
+def test_precomputed_and_callable_distances(case):
+    """Any matrix is a metric: negative, asymmetric, of any size."""
+    model, X, _, weights = build(case)
+    rng = np.random.default_rng(case["X"]["seed"])
+    D = np.asarray(X) + rng.permutation(np.asarray(X)).T
+    if not np.isfinite(D).all():
+        return
+    try:
+        model.fit(D, sample_weight=weights)
+    except ValueError:
+        return
+    require_consistent(model, D[:, model.medoid_indices_].astype(float), weights)
+    if len(D) <= 40:
+        other = build(case)[0].set_params(metric=lambda i, j: D[int(i), int(j)])
+        other.fit(list(range(len(D))), sample_weight=weights)
+        require_consistent(other, D[:, other.medoid_indices_].astype(float), weights)
+
+
+@fuzzed(
+    clustering_cases(
+        fixed={"metric": "euclidean", "algorithm": "pam", "init": "build"},
+        weights=("some zero",),
+        values=PLAIN_VALUES,
+        layouts=("C", "F"),
+        **FLOATS,
+    )
+)
+def test_a_row_of_no_weight_is_not_there(case):
+    try:
+        model, X, _, weights = fitted(case)
+    except Refused:
+        return
+    used = np.flatnonzero(weights > 0)
+    other = build(case)[0].fit(X[used], sample_weight=weights[used])
+    np.testing.assert_allclose(other.inertia_, model.inertia_, rtol=1e-6)
+    np.testing.assert_array_equal(used[other.medoid_indices_], model.medoid_indices_)
+
+
+@fuzzed(clustering_cases(weights=ANY_WEIGHTS, values=PLAIN_VALUES, **FLOATS))
+def test_equal_fits_have_equal_pickles(case):
+    try:
+        first, second = fitted(case)[0], fitted(case)[0]
+    except Refused:
+        return
+    require_equal_pickles(first, second)
+
+
+@fuzzed(
+    clustering_cases(
+        weights=ANY_WEIGHTS, values=PLAIN_VALUES, most_rows=1251, most_features=32
+    )
+)
+def test_any_number_of_jobs_finds_the_same_medoids(case):
+    try:
+        first = fitted(case, n_jobs=1)[0]
+    except Refused:
+        return
+    for n_jobs in (2, 3):
+        other = fitted(case, n_jobs=n_jobs)[0]
+        np.testing.assert_array_equal(first.medoid_indices_, other.medoid_indices_)
+        np.testing.assert_array_equal(first.labels_, other.labels_)
+        np.testing.assert_allclose(first.inertia_, other.inertia_, rtol=1e-12)

@@ -1,0 +1,81 @@
+"""What several threads do at once.
+
+The threads of Python are the subject. Each runs kernels on one thread of OpenMP, or on
+``SKLEARN_BANDIT_STRESS_THREADS``: more than there are cores wait for each other.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from fault_families import answer, make_data, make_family
+from threadpoolctl import threadpool_limits
+
+from sklearn_bandit.neighbors import BanditMIPS
+
+ROUNDS = int(os.environ.get("SKLEARN_BANDIT_STRESS", "3"))
+N_THREADS = 4
+KERNEL_THREADS = int(os.environ.get("SKLEARN_BANDIT_STRESS_THREADS", "1"))
+
+
+def together(function, arguments):
+    """Call a function in several threads at once; return what it returns."""
+
+    def call(argument):
+        with threadpool_limits(KERNEL_THREADS, "openmp"):
+            return function(argument)
+
+    with ThreadPoolExecutor(N_THREADS) as pool:
+        return list(pool.map(call, arguments))
+
+
+def shared_queries(family):
+    """One fitted estimator answers in all threads as it does in one."""
+    X, y = make_data(family, 600, 12)
+    model = make_family(family).fit(X, y)
+    parts = [X[i::7] for i in range(7)]
+    expected = [answer(model, part) for part in parts]
+    for _ in range(ROUNDS):
+        said = together(lambda part: answer(model, part), parts * 2)
+        for here, there in zip(expected * 2, said, strict=True):
+            np.testing.assert_array_equal(here, there)
+    return True
+
+
+def simultaneous_fits(family):
+    """Fits of one matrix at the same time are as those one after the other."""
+    X, y = make_data(family, 1_500, 12)
+    seeds = list(range(4))
+
+    def fit(seed):
+        model = make_family(family).set_params(random_state=seed)
+        known = {"n_estimators": 4, "max_iter": 6}.items()
+        model.set_params(**{k: v for k, v in known if k in model.get_params()})
+        return answer(model.fit(X, y), X)
+
+    expected = [fit(seed) for seed in seeds]
+    for _ in range(ROUNDS):
+        for here, there in zip(expected, together(fit, seeds), strict=True):
+            np.testing.assert_array_equal(here, there)
+    return True
+
+
+def shared_search(parameters, n_features):
+    """One index, different numbers of neighbours and queries."""
+    rng = np.random.default_rng(0)
+    atoms = rng.standard_normal((300, n_features)).astype(np.float32)
+    model = BanditMIPS(n_jobs=1, random_state=0, **parameters).fit(atoms)
+    sizes = [(1, 1), (64, 1), (5, 3), (200, 2), (1, 40), (30, 9)] * 2
+
+    def ask(size):
+        k, n_queries = size
+        queries = np.random.default_rng(k).standard_normal((n_queries, n_features))
+        return model.kneighbors(queries.astype(np.float32), k)
+
+    expected = [ask(size) for size in sizes]
+    for _ in range(ROUNDS):
+        said = together(ask, sizes)
+        for here, there in zip(expected, said, strict=True):
+            np.testing.assert_array_equal(here[1], there[1])
+            np.testing.assert_array_equal(here[0], there[0])
+    return True
