@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from threadpoolctl import threadpool_info
 
-from ._threads import effective_n_threads, has_openmp
+from ._core.threads import effective_n_threads, has_openmp
 from ._version import __version__
 
 DEPENDENCIES = ["scikit-learn", "numpy", "scipy", "joblib", "threadpoolctl"]

@@ -15,7 +15,7 @@ from sklearn.datasets import make_blobs, make_classification
 from sklearn.metrics import pairwise_distances
 from threadpoolctl import threadpool_limits
 
-from ._threads import effective_n_threads
+from ._core.threads import effective_n_threads
 from ._version import __version__
 from .bandit import best_arm
 from .cluster import BanditKMedoids

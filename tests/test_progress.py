@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.datasets import load_iris
 
 from sklearn_bandit._compat import HAS_CALLBACKS, with_callbacks
-from sklearn_bandit._progress import ProgressMixin
+from sklearn_bandit._core.progress import ProgressMixin
 from sklearn_bandit.cluster import BanditKMedoids
 from sklearn_bandit.ensemble import (
     ExtraTreesRegressor,

@@ -1,7 +1,7 @@
 """Python functions in the threads of kernels."""
 
 import pytest
-from sklearn_bandit._tasks import run_tasks
+from sklearn_bandit._core.tasks import run_tasks
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])

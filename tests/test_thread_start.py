@@ -4,15 +4,15 @@ import subprocess
 import sys
 
 import pytest
-from sklearn_bandit._thread_start import start_threads
-from sklearn_bandit._threads import has_openmp
+from sklearn_bandit._core.thread_start import start_threads
+from sklearn_bandit._core.threads import has_openmp
 
 # Sixty-three stacks, of two megabytes at least, do not fit.
 SCRIPT = """
 import resource
 from pathlib import Path
 
-from sklearn_bandit._thread_start import start_threads
+from sklearn_bandit._core.thread_start import start_threads
 
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 limit = pages * resource.getpagesize() + 24 * 2**20

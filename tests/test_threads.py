@@ -6,7 +6,7 @@ import sys
 import textwrap
 
 import pytest
-from sklearn_bandit._threads import effective_n_threads, has_openmp
+from sklearn_bandit._core.threads import effective_n_threads, has_openmp
 
 # Models of all families. Their data are large enough for threads, but for the pursuit,
 # which has none below 2^28 products.
@@ -158,7 +158,7 @@ def test_models_fit_in_workers_of_joblib():
 def test_a_forked_child_has_one_thread():
     done = run(
         """
-        from sklearn_bandit._threads import effective_n_threads, limit_threads
+        from sklearn_bandit._core.threads import effective_n_threads, limit_threads
 
         def numbers():
             counts = [effective_n_threads(n) for n in (None, 1, 2)]

@@ -21,7 +21,8 @@ from sklearn_bandit.datasets import (
     make_symmetric_normal,
 )
 from sklearn_bandit.linear_model import BanditMatchingPursuit
-from sklearn_bandit.neighbors import BanditMIPS, _index, _routes
+from sklearn_bandit.neighbors import _dispatch
+from sklearn_bandit.neighbors import BanditMIPS, _index
 
 from ..data import load
 from ..harness import Comparison, Contender, Table, benchmark
@@ -494,12 +495,12 @@ def cost_of_a_query(atoms, queries):
     n_queries, n_features = queries.shape
     search = BanditMIPS(1, delta=DELTA, random_state=0).fit(atoms)
     describe = search._index.searcher.describe
-    few = n_features // _routes.SPARSE_SHARE
+    few = n_features // _dispatch.SPARSE_SHARE
     blocks = [queries[i : i + 1] for i in range(n_queries)]
     other = np.ones(1_000_000, dtype=np.float32)
     scores = np.zeros((1, len(atoms)), dtype=np.float32)
     scores[0, 0] = 1e30
-    answer = _routes.Answer(1, 1).arrays
+    answer = _dispatch.Answer(1, 1).arrays
 
     def read(block):
         # What reads all of q: norm and component, and the product of one atom.

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, validate_params
-from .._typing import RandomState
+from .._core.typing import RandomState
 from ._arms import Arms
 from ._radii import split_delta
 

@@ -20,10 +20,10 @@ from libc.math cimport fabs, sqrt
 from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport sgemm
 
-from sklearn_bandit._openmp cimport thread_num
-from sklearn_bandit._simd cimport simd_void
+from sklearn_bandit._core.openmp cimport thread_num
+from sklearn_bandit._core.simd cimport simd_void
 
-from ._restrict cimport restrict_const_float, restrict_float
+from sklearn_bandit._core.restrict cimport restrict_const_float, restrict_float
 
 cdef extern from "math.h" nogil:
     float sqrtf(float)

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..bandit import split_delta
 from ._bandit_pam import ROUNDING, BanditSearch, smallest
-from ._clusters import Clusters
-from ._sample import SampleRows
+from ._medoid_state import Clusters
+from ._reference_sample import SampleRows
 
 # BUILD and the first descent run on one block of references, or on two if one is
 # smaller than this.

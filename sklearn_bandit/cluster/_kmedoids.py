@@ -30,17 +30,17 @@ from .._compat import (
     validate_data,
     with_callbacks,
 )
-from .._progress import ProgressMixin
-from .._threads import effective_n_threads
-from .._unchanged import unchanged_on_failure
+from .._core.progress import ProgressMixin
+from .._core.threads import effective_n_threads
+from .._core.unchanged import unchanged_on_failure
 from ._bandit_pam import BanditSearch
 from ._cache import RowCache
-from ._clusters import SMALL, Clusters, SmallClusters
+from ._medoid_state import SMALL, Clusters, SmallClusters
 from ._eager import EagerSearch
 from ._init import plus_plus_medoids, random_medoids
 from ._metrics import FAST_METRICS, distances_between, fix_params, make_distances
 from ._pam import ExactSearch, FullMatrix
-from ._sample import Sample
+from ._reference_sample import Sample
 
 # Up to this many samples "auto" computes everything. Seconds of one thread, "pam" and
 # "bandit", k = 10, medians of six subsets: at n = 2,000 MNIST 0.20 and 0.26, covertype

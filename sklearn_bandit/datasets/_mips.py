@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .._compat import Interval, validate_params
-from .._typing import RandomState
+from .._core.typing import RandomState
 
 _SHAPE = {
     "n_atoms": [Interval(Integral, 1, None, closed="left")],

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .._compat import Interval, validate_params
-from .._typing import RandomState
+from .._core.typing import RandomState
 
 # The thesis's table of notes, in hertz.
 THESIS_NOTES = {"C4": 256, "E4": 330, "G4": 392, "C5": 512, "E5": 660, "G5": 784}

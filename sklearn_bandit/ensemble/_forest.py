@@ -32,13 +32,13 @@ from sklearn_bandit._compat import (
     validate_X_predict,
     with_callbacks,
 )
-from sklearn_bandit._progress import ProgressMixin
-from sklearn_bandit._threads import limit_threads
-from sklearn_bandit._typing import MatrixLike
-from sklearn_bandit._unchanged import unchanged_on_failure
-from sklearn_bandit.tree._bootstrap import draw_counts
-from sklearn_bandit.tree._growth import root_cost
-from sklearn_bandit.tree._problem import Problem, as_counts
+from sklearn_bandit._core.progress import ProgressMixin
+from sklearn_bandit._core.threads import limit_threads
+from sklearn_bandit._core.typing import MatrixLike
+from sklearn_bandit._core.unchanged import unchanged_on_failure
+from sklearn_bandit.tree._data.bootstrap import draw_counts
+from sklearn_bandit.tree._building.build import root_cost
+from sklearn_bandit.tree._building.training_set import Problem, as_counts
 from sklearn_bandit.tree._validation import (
     SparseInputMixin,
     check_regression_targets,

@@ -37,19 +37,19 @@ from sklearn_bandit._compat import (
     validate_parameters,
     with_callbacks,
 )
-from sklearn_bandit._progress import ProgressMixin
-from sklearn_bandit._threads import effective_n_threads, limit_threads
-from sklearn_bandit._unchanged import unchanged_on_failure
+from sklearn_bandit._core.progress import ProgressMixin
+from sklearn_bandit._core.threads import effective_n_threads, limit_threads
+from sklearn_bandit._core.unchanged import unchanged_on_failure
 from sklearn_bandit.tree._validation import encode_classes
 
-from ._boosting._binning import READABLE
-from ._boosting._booster import Booster
-from ._boosting._docs import document
-from ._boosting._early_stopping import EarlyStopping
-from ._boosting._routing import MAX_LEAVES
-from ._boosting._sampled_booster import SampledBooster
-from ._boosting._thresholds import fit_bin_mapper
-from ._boosting._working_set import WorkingSet
+from ._boosting.bin_values import READABLE
+from ._boosting.booster import Booster
+from ._boosting.docs import document
+from ._boosting.early_stopping import EarlyStopping
+from ._boosting.leaf_router import MAX_LEAVES
+from ._boosting.sampled_booster import SampledBooster
+from ._boosting.bin_mapper import fit_bin_mapper
+from ._boosting.training_rows import WorkingSet
 
 # With "auto", more samples than this are enough to spare some for early stopping.
 MIN_AUTO_STOPPING = 10_000

@@ -17,7 +17,7 @@ from sklearn.utils import (
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._compat import Interval, check_is_fitted, n_samples_fitted, validate_params
-from .._typing import RandomState
+from .._core.typing import RandomState
 
 MAX_SEED = np.iinfo(np.int32).max
 

@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
-from .._unchanged import unchanged_on_failure
-from ._dictionary import Dictionary, OutOfRange
-from ._fit import Fit
-from ._race import Race
-from ._sample import FIRST_ROWS, Sample
+from .._core.unchanged import unchanged_on_failure
+from ._gram import Dictionary, OutOfRange
+from ._coefficients import Fit
+from ._elimination import Race
+from ._row_sample import FIRST_ROWS, Sample
 
 # A product at a random row costs as much as so many in a row, on atoms of millions of
 # rows (measured: 5 nanoseconds against 0.15): beyond one row in so many, exact products

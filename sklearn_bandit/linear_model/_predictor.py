@@ -23,7 +23,7 @@ from .._compat import (
     check_is_fitted,
     validate_data,
 )
-from .._unchanged import unchanged_on_failure
+from .._core.unchanged import unchanged_on_failure
 from ..neighbors import BanditMIPS
 
 

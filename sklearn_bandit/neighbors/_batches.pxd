@@ -2,9 +2,9 @@
 
 from cython cimport floating
 
-from ._head cimport Head, HeadQuery
+from ._coordinate_sample cimport Head, HeadQuery
 from ._query cimport Task
-from ._units cimport Units
+from ._direct_sampling cimport Units
 
 cdef void describe_all(
     const floating* rows,

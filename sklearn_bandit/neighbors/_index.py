@@ -20,8 +20,8 @@ from itertools import pairwise
 import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
-from .._threads import effective_n_threads
-from ._scan import scan
+from .._core.threads import effective_n_threads
+from ._gemv import scan
 from ._search import Searcher
 
 # Widths of the tiles, in batches. A batch of 64 coordinates is the smallest power of

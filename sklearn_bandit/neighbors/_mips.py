@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
-from .._threads import effective_n_threads
-from .._typing import MatrixLike
-from .._unchanged import unchanged_on_failure
+from .._core.threads import effective_n_threads
+from .._core.typing import MatrixLike
+from .._core.unchanged import unchanged_on_failure
 from ._index import AtomIndex
-from ._routes import Request, search
+from ._dispatch import Request, search
 from ._search import to_single
 
 # Sparse queries are made dense so many entries at a time.

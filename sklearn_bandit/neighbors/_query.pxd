@@ -2,10 +2,10 @@
 
 from cython cimport floating
 
-from ._head cimport Head, HeadQuery
-from ._rows cimport Rows
+from ._coordinate_sample cimport Head, HeadQuery
+from ._exact_products cimport Rows
 from ._survivors cimport Survivors
-from ._units cimport Units
+from ._direct_sampling cimport Units
 
 cdef enum:
     N_STATS = 4     # of a query: bad or not, non-zero entries, largest entry, norm

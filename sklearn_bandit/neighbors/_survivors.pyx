@@ -3,7 +3,7 @@
 from libc.math cimport INFINITY
 from libc.stdlib cimport free
 
-from sklearn_bandit._memory cimport allocate
+from sklearn_bandit._core.memory cimport allocate
 from sklearn_bandit.bandit._arms cimport eliminate, kth_smallest
 from sklearn_bandit.bandit._radii cimport start_quantiles
 

@@ -17,21 +17,21 @@ from sklearn_bandit._compat import (
     validate_data,
     with_callbacks,
 )
-from sklearn_bandit._progress import ProgressMixin
-from sklearn_bandit._threads import effective_n_threads
-from sklearn_bandit._unchanged import unchanged_on_failure
+from sklearn_bandit._core.progress import ProgressMixin
+from sklearn_bandit._core.threads import effective_n_threads
+from sklearn_bandit._core.unchanged import unchanged_on_failure
 
-from .._typing import MatrixLike
+from .._core.typing import MatrixLike
 from ._docs import document
-from ._growth import (
+from ._building.build import (
     PARAMETER_CONSTRAINTS,
     THRESHOLD_CONSTRAINTS,
     count_features,
     grow_tree,
 )
-from ._limbs import can_cut, grow_limbed, smallest_cut
-from ._problem import Problem, as_counts
-from ._scouting import grow_scouted, pays_to_scout
+from ._building.subtrees import can_cut, grow_limbed, smallest_cut
+from ._building.training_set import Problem, as_counts
+from ._building.subsample import grow_scouted, pays_to_scout
 from ._validation import (
     SparseInputMixin,
     check_regression_targets,

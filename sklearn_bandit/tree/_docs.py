@@ -7,7 +7,7 @@ occurs.
 
 import inspect
 
-from sklearn_bandit._docstrings import assemble, entry
+from sklearn_bandit._core.docstrings import assemble, entry
 
 PARAMETERS = {
     "n_estimators": """

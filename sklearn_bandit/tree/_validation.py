@@ -6,9 +6,9 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_bandit._compat import _check_sample_weight
-from sklearn_bandit._thread_start import start_threads
+from sklearn_bandit._core.thread_start import start_threads
 
-from ._packing import pack
+from ._data.packed_rows import pack
 
 MAX_SAMPLES = np.iinfo(np.int32).max
 MAX_FEATURES = np.iinfo(np.uint16).max + 1

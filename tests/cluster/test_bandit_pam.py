@@ -8,10 +8,10 @@ from sklearn_bandit.bandit import student_quantile
 from sklearn_bandit.cluster import BanditKMedoids, _bandit_pam
 from sklearn_bandit.cluster._bandit_pam import BanditSearch, quantile_table
 from sklearn_bandit.cluster._cache import RowCache
-from sklearn_bandit.cluster._clusters import Clusters
+from sklearn_bandit.cluster._medoid_state import Clusters
 from sklearn_bandit.cluster._metrics import DenseDistances
 from sklearn_bandit.cluster._pam import ExactSearch, FullMatrix
-from sklearn_bandit.cluster._sample import Sample
+from sklearn_bandit.cluster._reference_sample import Sample
 
 
 def searches(X, k, seed, block=64):

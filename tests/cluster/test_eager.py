@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sklearn_bandit.cluster import BanditKMedoids, _eager
-from sklearn_bandit.cluster._clusters import Clusters
+from sklearn_bandit.cluster._medoid_state import Clusters
 from sklearn_bandit.cluster._metrics import DenseDistances
 from sklearn_bandit.cluster._pam import FullMatrix
 

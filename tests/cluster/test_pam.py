@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import pairwise_distances
 
 from sklearn_bandit.cluster import BanditKMedoids, _kmedoids
-from sklearn_bandit.cluster._clusters import SMALL
+from sklearn_bandit.cluster._medoid_state import SMALL
 
 METRICS = ["euclidean", "sqeuclidean", "cosine", "manhattan", "chebyshev"]
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sklearn_bandit.cluster._cache import RowCache
-from sklearn_bandit.cluster._clusters import Clusters
+from sklearn_bandit.cluster._medoid_state import Clusters
 from sklearn_bandit.cluster._metrics import DenseDistances
-from sklearn_bandit.cluster._proxy import Proxy
+from sklearn_bandit.cluster._control_variate import Proxy
 
 N, K, N_KNOWN = 300, 3, 50
 

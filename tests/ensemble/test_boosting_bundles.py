@@ -8,8 +8,9 @@ from threadpoolctl import threadpool_limits
 
 from sklearn_bandit._compat import find_binning_thresholds
 from sklearn_bandit.ensemble import HistGradientBoostingClassifier
-from sklearn_bandit.ensemble._boosting import _bundles, _thresholds
-from sklearn_bandit.ensemble._boosting._layout import Layout
+from sklearn_bandit.ensemble._boosting import bundles
+from sklearn_bandit.ensemble._boosting import bin_mapper
+from sklearn_bandit.ensemble._boosting.layout import Layout
 
 N_SAMPLES = 6000
 
@@ -17,8 +18,8 @@ N_SAMPLES = 6000
 @pytest.fixture
 def small(monkeypatch):
     """Look for bundles in small data as well, whatever they cost."""
-    monkeypatch.setattr(_bundles, "MIN_SAMPLES", 1)
-    monkeypatch.setattr(_bundles, "SAMPLES_PER_SUM", 1)
+    monkeypatch.setattr(bundles, "MIN_SAMPLES", 1)
+    monkeypatch.setattr(bundles, "SAMPLES_PER_SUM", 1)
 
 
 @pytest.fixture(scope="module")
@@ -89,9 +90,9 @@ def test_not_worth_it(monkeypatch, calendar):
     """Without enough rows, or where combinations are many, there are no bundles."""
     for name, value in (("MIN_SAMPLES", N_SAMPLES + 1), ("MAX_COMBINATIONS", 3)):
         with monkeypatch.context() as patch:
-            patch.setattr(_bundles, "MIN_SAMPLES", 1)
-            patch.setattr(_bundles, "SAMPLES_PER_SUM", 1)
-            patch.setattr(_bundles, name, value)
+            patch.setattr(bundles, "MIN_SAMPLES", 1)
+            patch.setattr(bundles, "SAMPLES_PER_SUM", 1)
+            patch.setattr(bundles, name, value)
             _, layout = layout_of(calendar[0])
         assert not any(group.has_bundles for group in layout.groups)
 
@@ -116,6 +117,6 @@ def test_same_trees_as_scikit_learn(small, calendar, n_threads):
 @pytest.mark.parametrize("n", [256, 510, 1000, 7905])
 def test_quantile_positions(n, max_bins):
     """They are those of scikit-learn's thresholds between 0, 1, 2, ..."""
-    below, above = _thresholds._quantile_positions(n, max_bins)
+    below, above = bin_mapper._quantile_positions(n, max_bins)
     expected = find_binning_thresholds(np.arange(n, dtype=np.float64), max_bins)
     assert_array_equal(np.unique((below + above) / 2), np.unique(expected))

@@ -19,7 +19,7 @@ from sklearn_bandit.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
-from sklearn_bandit.ensemble._boosting import _booster
+from sklearn_bandit.ensemble._boosting import booster
 
 OURS = {True: HistGradientBoostingClassifier, False: HistGradientBoostingRegressor}
 THEIRS = {
@@ -325,7 +325,7 @@ def equal_thresholds():
 
 @pytest.mark.parametrize("first", [False, True])
 def test_which_of_equal_thresholds(equal_thresholds, first, monkeypatch):
-    monkeypatch.setattr(_booster, "FIRST_OF_EQUAL_THRESHOLDS", first)
+    monkeypatch.setattr(booster, "FIRST_OF_EQUAL_THRESHOLDS", first)
     X, y = equal_thresholds
     model = HistGradientBoostingRegressor(max_iter=1, max_leaf_nodes=3).fit(X, y)
     root, left, *_ = model._predictors[0][0].nodes

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from sklearn_bandit.ensemble._boosting._booster import KERNELS, compute_gradients
+from sklearn_bandit.ensemble._boosting.booster import KERNELS, compute_gradients
 
 
 def loss_of(n_classes):

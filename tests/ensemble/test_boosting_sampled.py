@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import log_loss
-from sklearn_bandit.ensemble._boosting._sampling import draw_rounds
+from sklearn_bandit.ensemble._boosting.row_sampling import draw_rounds
 from threadpoolctl import threadpool_limits
 
 from sklearn_bandit.ensemble import (
@@ -12,7 +12,7 @@ from sklearn_bandit.ensemble import (
     HistGradientBoostingRegressor,
     _hist_gradient_boosting,
 )
-from sklearn_bandit.ensemble._boosting._sampled_booster import (
+from sklearn_bandit.ensemble._boosting.sampled_booster import (
     FIRST_SAMPLES,
     SampledBooster,
 )

@@ -18,7 +18,7 @@ from sklearn.datasets import (
 from sklearn.model_selection import train_test_split
 
 from sklearn_bandit import ensemble, tree
-from sklearn_bandit.tree import _growth
+from sklearn_bandit.tree._building import build
 
 N_SEEDS = 8
 
@@ -106,7 +106,7 @@ def test_large_nodes_of_a_classifier():
 
 
 def test_large_nodes_of_a_regressor(monkeypatch):
-    monkeypatch.setattr(_growth, "MIN_ROWS_REAL", 8_000)
+    monkeypatch.setattr(build, "MIN_ROWS_REAL", 8_000)
     X, y = make_regression(40_000, 10, n_informative=5, noise=20.0, random_state=0)
     shared = {"max_depth": 8}
     found = differences(

@@ -9,7 +9,8 @@ from sklearn.datasets import make_hastie_10_2
 
 from sklearn_bandit import ensemble
 from sklearn_bandit._compat import DRAWS_BY_WEIGHT
-from sklearn_bandit.tree import _bootstrap, _validation
+from sklearn_bandit.tree._data import bootstrap
+from sklearn_bandit.tree import _validation
 
 FORESTS = [getattr(ensemble, name) for name in ensemble.__all__ if "Hist" not in name]
 PATCHES = [ensemble.RandomPatchesClassifier, ensemble.RandomPatchesRegressor]
@@ -41,12 +42,12 @@ def test_rows_drawn_more_often_than_65535_times(name, weighted):
 
 def test_a_row_drawn_65536_times_is_not_lost():
     n_draws = 3 * 65_536
-    counts = _bootstrap.draw_counts(0, 3, n_draws)
+    counts = bootstrap.draw_counts(0, 3, n_draws)
     draws = np.random.RandomState(0).randint(0, 3, n_draws)
     assert_array_equal(counts, np.bincount(draws))
-    only = _bootstrap.draw_counts(0, 1, 65_536)
+    only = bootstrap.draw_counts(0, 1, 65_536)
     assert_array_equal(only, [65_536])
-    assert _bootstrap.draw_counts(0, 1, 65_535).dtype == np.uint16
+    assert bootstrap.draw_counts(0, 1, 65_535).dtype == np.uint16
 
 
 @many_draws

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_bandit.linear_model._columns import inner_products
+from sklearn_bandit.linear_model._inner_products import inner_products
 
 # Not a multiple of a block, nor of a vector.
 N_ROWS = 70_001

@@ -7,7 +7,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import OrthogonalMatchingPursuit
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn_bandit.linear_model._sample import FIRST_ROWS
+from sklearn_bandit.linear_model._row_sample import FIRST_ROWS
 
 from sklearn_bandit.datasets import make_simple_song
 from sklearn_bandit.linear_model import BanditMatchingPursuit, _matching_pursuit

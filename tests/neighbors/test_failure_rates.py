@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 from sklearn_bandit.datasets import make_normal_custom
 from sklearn_bandit.neighbors import BanditMIPS
-from sklearn_bandit.neighbors._routes import Request, _units
+from sklearn_bandit.neighbors._dispatch import Request, _units
 
 
 def low_rank():

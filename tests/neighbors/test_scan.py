@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_bandit.neighbors._scan import scan
+from sklearn_bandit.neighbors._gemv import scan
 
 from sklearn_bandit.neighbors import BanditMIPS, _index
 

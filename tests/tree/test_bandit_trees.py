@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 from sklearn_bandit import tree
-from sklearn_bandit.tree import _growth
+from sklearn_bandit.tree._building import build
 
 
 def best_gains(X, y):
@@ -100,7 +100,7 @@ def test_budget_is_kept(solver, budget):
 @pytest.mark.parametrize("missing", [False, True])
 def test_sampled_splits_send_rows_where_prediction_does(missing, weighted, monkeypatch):
     # Above 8,000 rows splits come from samples; all limits still hold on all rows.
-    monkeypatch.setattr(_growth, "MIN_ROWS_REAL", 8_000)
+    monkeypatch.setattr(build, "MIN_ROWS_REAL", 8_000)
     rng = np.random.default_rng(4)
     X = rng.normal(size=(40_000, 6)).astype(np.float32)
     y = X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.normal(size=len(X))
@@ -122,7 +122,7 @@ def test_sampled_splits_send_rows_where_prediction_does(missing, weighted, monke
 
 
 def test_poisson_and_several_outputs_are_sampled(monkeypatch):
-    monkeypatch.setattr(_growth, "MIN_ROWS_REAL", 8_000)
+    monkeypatch.setattr(build, "MIN_ROWS_REAL", 8_000)
     rng = np.random.default_rng(5)
     X = rng.normal(size=(30_000, 5))
     y = rng.poisson(np.exp(X[:, 1]))

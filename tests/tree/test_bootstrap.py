@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn_bandit.tree._bootstrap import draw_counts, list_drawn
+from sklearn_bandit.tree._data.bootstrap import draw_counts, list_drawn
 
 from sklearn_bandit._compat import bootstrap_indices
-from sklearn_bandit.tree import _bootstrap
+from sklearn_bandit.tree._data import bootstrap
 
 
 @pytest.mark.parametrize(
@@ -14,8 +14,8 @@ from sklearn_bandit.tree import _bootstrap
 def test_the_draws_are_those_of_scikit_learn(n_samples, n_draws, monkeypatch):
     expected = bootstrap_indices(3, n_samples, n_draws, None)
     expected = np.bincount(expected, minlength=n_samples)
-    for chunk in (997, _bootstrap.CHUNK_DRAWS):
-        monkeypatch.setattr(_bootstrap, "CHUNK_DRAWS", chunk)
+    for chunk in (997, bootstrap.CHUNK_DRAWS):
+        monkeypatch.setattr(bootstrap, "CHUNK_DRAWS", chunk)
         np.testing.assert_array_equal(draw_counts(3, n_samples, n_draws), expected)
 
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from sklearn_bandit.tree._bytes import are_spread, keep_bytes
-from sklearn_bandit.tree._matrix import MatrixView
+from sklearn_bandit.tree._data.byte_bins import are_spread, keep_bytes
+from sklearn_bandit._core.matrix import MatrixView
 
-from sklearn_bandit.tree import DecisionTreeClassifier, _packing
-from sklearn_bandit.tree._packing import pack
+from sklearn_bandit.tree._data import packed_rows
+from sklearn_bandit.tree import DecisionTreeClassifier
+from sklearn_bandit.tree._data.packed_rows import pack
 
 MISSING_BIN = 255
 
@@ -112,7 +113,7 @@ def test_fewer_bins_than_bytes(max_bins):
 def test_groups_of_features_do_not_matter(monkeypatch):
     X = make_images()
     expected = pack(X)
-    monkeypatch.setattr(_packing, "FEATURE_GROUP", 16)
+    monkeypatch.setattr(packed_rows, "FEATURE_GROUP", 16)
     packed = pack(X)
     np.testing.assert_array_equal(packed.rows, expected.rows)
     np.testing.assert_array_equal(packed.n_bins, expected.n_bins)

@@ -10,7 +10,7 @@ from sklearn import tree as sklearn_tree
 from sklearn.utils.fixes import parse_version
 
 from sklearn_bandit import tree
-from sklearn_bandit.tree._packing import RANKED_ROWS
+from sklearn_bandit.tree._data.packed_rows import RANKED_ROWS
 
 
 def skip_without_missing_splits(missing):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
-from sklearn_bandit.tree._handover import to_sklearn_tree
+from sklearn_bandit.tree._building.export import to_sklearn_tree
 
 from sklearn_bandit import _compat
 from sklearn_bandit.tree import DecisionTreeClassifier

@@ -18,10 +18,11 @@ from pathlib import Path
 import numpy as np
 
 from sklearn_bandit import tree
-from sklearn_bandit.tree import _limbs, _scouting
+from sklearn_bandit.tree._building import subtrees
+from sklearn_bandit.tree._building import subsample
 
-_limbs.MIN_CUT = 20 * 20_000
-_scouting.MIN_SCOUTS = 512
+subtrees.MIN_CUT = 20 * 20_000
+subsample.MIN_SCOUTS = 512
 X = np.random.default_rng(0).standard_normal((60_000, 20)).astype(np.float32)
 y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
 pages = int(Path("/proc/self/statm").read_text().split()[0])

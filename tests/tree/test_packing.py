@@ -8,8 +8,9 @@ from scipy import sparse
 
 from sklearn_bandit import tree
 from sklearn_bandit.ensemble import RandomForestRegressor
-from sklearn_bandit.tree import _packing, _validation
-from sklearn_bandit.tree._packing import MISSING_BIN, pack
+from sklearn_bandit.tree._data import packed_rows
+from sklearn_bandit.tree import _validation
+from sklearn_bandit.tree._data.packed_rows import MISSING_BIN, pack
 
 
 def make_data(n_samples=3000, seed=0):
@@ -51,7 +52,7 @@ def layouts(X, tmp_path):
 
 @pytest.mark.parametrize("n_samples", [3000, 25_000])
 def test_all_layouts_pack_alike(n_samples, tmp_path, monkeypatch):
-    monkeypatch.setattr(_packing, "CHUNK_VALUES", 10_000)
+    monkeypatch.setattr(packed_rows, "CHUNK_VALUES", 10_000)
     X = make_data(n_samples)
     expected = pack(X, random_state=0)
     for name, layout in layouts(X, tmp_path):
@@ -74,7 +75,7 @@ def test_all_types_pack_alike(dtype):
 def test_threads_and_groups_of_features_do_not_matter(n_threads, monkeypatch):
     X = make_data(30_000)
     expected = pack(X, random_state=3)
-    monkeypatch.setattr(_packing, "FEATURE_GROUP", 3)
+    monkeypatch.setattr(packed_rows, "FEATURE_GROUP", 3)
     assert_same(pack(X, n_threads=n_threads, random_state=3), expected)
 
 
@@ -257,11 +258,11 @@ def test_ranks_of_values_that_share_a_bin():
 
 def test_ranks_only_of_small_data(monkeypatch):
     X = np.random.default_rng(0).normal(size=(1_000, 2))
-    monkeypatch.setattr(_packing, "RANKED_ROWS", 999)
+    monkeypatch.setattr(packed_rows, "RANKED_ROWS", 999)
     assert pack(X, rank=True).ranks is None
-    monkeypatch.setattr(_packing, "RANKED_ROWS", 1_000)
+    monkeypatch.setattr(packed_rows, "RANKED_ROWS", 1_000)
     assert pack(X, rank=True).ranks is not None
-    monkeypatch.setattr(_packing, "RANKED_VALUES", X.size - 1)
+    monkeypatch.setattr(packed_rows, "RANKED_VALUES", X.size - 1)
     assert pack(X, rank=True).ranks is None
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from sklearn import tree as sk_tree
-from sklearn_bandit.tree._matrix import MatrixView
-from sklearn_bandit.tree._routing import list_samples, route
+from sklearn_bandit._core.matrix import MatrixView
+from sklearn_bandit.tree._building.route import list_samples, route
 
 from sklearn_bandit.tree import (
     DecisionTreeClassifier,
@@ -14,7 +14,7 @@ from sklearn_bandit.tree import (
     _scouting,
     _validation,
 )
-from sklearn_bandit.tree._problem import Problem
+from sklearn_bandit.tree._building.training_set import Problem
 
 
 @pytest.fixture

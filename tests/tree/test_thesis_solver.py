@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_regression
-from sklearn_bandit.tree._grower import Grower
-from sklearn_bandit.tree._node_buffer import NodeBuffer
+from sklearn_bandit.tree._building.builder import Grower
+from sklearn_bandit.tree._building.node_buffer import NodeBuffer
 
 from sklearn_bandit import tree
 from sklearn_bandit.bandit import normal_radius, split_delta
 from sklearn_bandit.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn_bandit.tree import _growth
-from sklearn_bandit.tree._packing import pack
-from sklearn_bandit.tree._problem import Problem
+from sklearn_bandit.tree._building import build
+from sklearn_bandit.tree._data.packed_rows import pack
+from sklearn_bandit.tree._building.training_set import Problem
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def make_splitter(estimator, X, y):
     """Make the splitter of an estimator, and what grows a tree with it."""
     problem = Problem(pack(X), y.reshape(-1, 1), np.array([2]), "gini")
     target = problem.target_maker()()
-    splitter = _growth.make_splitter(
+    splitter = build.make_splitter(
         estimator, problem, target, None, None, 0, False, len(y), False
     )
     grower = Grower(

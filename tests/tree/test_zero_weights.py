@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from sklearn_bandit import ensemble, tree
-from sklearn_bandit.tree._packing import pack
+from sklearn_bandit.tree._data.packed_rows import pack
 
 CRITERIA = ["gini", "entropy", "squared_error", "poisson", "absolute_error"]
 

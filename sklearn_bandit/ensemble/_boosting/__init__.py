@@ -20,6 +20,6 @@ Data flows one way:
    ``_hist_gradient_boosting`` (one level up) has the estimators.
 
 All threads are those of one OpenMP, also for what numpy and scikit-learn compute
-(``sklearn_bandit._tasks``). The trees of an iteration, one for each class, are grown
+(``sklearn_bandit._core.tasks``). The trees of an iteration, one for each class, are grown
 side by side. Losses, predictors and everything after fitting are scikit-learn's.
 """

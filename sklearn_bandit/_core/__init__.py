@@ -1,0 +1,4 @@
+"""What every family may import and in which nothing is learned.
+
+SIMD, threads, random numbers, memory, matrices, progress and docstrings.
+"""

@@ -1,0 +1,99 @@
+"""Threads that are there before memory is taken.
+
+OpenMP makes its threads when the first loop asks for them, and ends the process when
+the system refuses one: for want of address space for its stack, or because a container
+may have no more. Here so many threads are tried first that it need not come to that.
+"""
+
+from cython.parallel cimport parallel
+from libc.stdlib cimport free
+
+from .memory cimport allocate
+from .openmp cimport thread_num
+
+from .threads import effective_n_threads
+
+cdef extern from *:
+    """
+    #if defined(_OPENMP) && !defined(_WIN32)
+    #include <pthread.h>
+
+    static void* skb_wait(void* gate)
+    {
+        pthread_mutex_lock((pthread_mutex_t*) gate);
+        pthread_mutex_unlock((pthread_mutex_t*) gate);
+        return NULL;
+    }
+
+    /* How many of n threads start; all are there at the same time. */
+    static int skb_try_threads(int n, pthread_t* threads)
+    {
+        pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+        int n_started = 0, i;
+
+        pthread_mutex_lock(&gate);
+        while (n_started < n
+               && !pthread_create(&threads[n_started], NULL, skb_wait, &gate))
+            n_started++;
+        pthread_mutex_unlock(&gate);
+        for (i = 0; i < n_started; i++)
+            pthread_join(threads[i], NULL);
+        pthread_mutex_destroy(&gate);
+        return n_started;
+    }
+    #else
+    typedef int pthread_t;
+    static int skb_try_threads(int n, pthread_t* threads) { return n; }
+    #endif
+    """
+    ctypedef struct pthread_t:
+        pass
+    int skb_try_threads(int n, pthread_t* threads) noexcept nogil
+
+cdef enum:
+    # Bytes that must be left for what OpenMP and Python note of their threads: for all,
+    # and for each.
+    SPARE_BYTES = 1 << 20
+    SPARE_BYTES_EACH = 1 << 16
+
+
+def start_threads(int n_threads):
+    """Start the threads of the loops to come, or as many as the system allows.
+
+    They stay until a loop in several threads wants fewer. So it is called before a fit
+    takes its memory, and before a loop whose number of threads differs from the last.
+
+    Parameters
+    ----------
+    n_threads : int
+        Threads wanted, this one included.
+
+    Returns
+    -------
+    int
+        How many there are, at least 1.
+    """
+    cdef int n_started = 1
+    cdef void* spare
+    cdef pthread_t* threads
+    cdef unsigned char* marks
+
+    if n_threads > 1:
+        # Not where loops in several threads are impossible.
+        n_threads = effective_n_threads(n_threads)
+    if n_threads <= 1:
+        return 1
+    with nogil:
+        spare = allocate(SPARE_BYTES + n_threads * <size_t> SPARE_BYTES_EACH, 1)
+        threads = <pthread_t*> allocate(n_threads, sizeof(pthread_t))
+        marks = <unsigned char*> allocate(n_threads, 1)
+        if spare != NULL and threads != NULL and marks != NULL:
+            n_started += skb_try_threads(n_threads - 1, threads)
+        free(spare)
+        free(threads)
+        if n_started > 1:
+            with parallel(num_threads=n_started):
+                # Something to do: a loop without would be left out.
+                marks[thread_num()] = 1
+        free(marks)
+    return n_started

@@ -1,0 +1,277 @@
+"""Add trees, iteration by iteration.
+
+An iteration of a :class:`Booster` computes gradients of its rows, grows one tree (or
+one for each class), adds its values to their raw predictions and hands the predictors
+back.
+"""
+
+import numpy as np
+from sklearn.utils import gen_even_slices
+
+from sklearn_bandit._compat import (
+    FIRST_OF_EQUAL_THRESHOLDS,
+    HalfBinomialLoss,
+    HalfMultinomialLoss,
+)
+from sklearn_bandit._core.tasks import run_tasks
+
+from .grower import TreeGrower
+from .histogram import HistogramBuilder
+from .layout import Layout
+from .losses import binomial, multinomial
+from .predictor import PredictorMaker
+from .row_lists import Rows
+
+# Raw predictions whose gradients are worth a task of their own: some 30 microseconds,
+# of which the call takes five.
+TASK_SIZE = 16_384
+
+# scikit-learn's losses that have kernels of their own. They themselves: what derives
+# from one of them, or has its name, may compute something else.
+KERNELS = {HalfBinomialLoss: binomial, HalfMultinomialLoss: multinomial}
+
+
+class Booster:
+    """Adds trees that see all rows.
+
+    Parameters
+    ----------
+    data : WorkingSet
+        The training set; its raw predictions are changed in place.
+    loss : BaseLoss
+        scikit-learn's loss.
+    bin_mapper : BinMapper
+        Thresholds of the bins.
+    learning_rate : float
+        Factor of the values of the leaves.
+    n_threads : int
+        Threads to use.
+    **grower_options
+        Passed on to ``TreeGrower``.
+
+    Attributes
+    ----------
+    n_insertions : int
+        Insertions into histograms so far.
+    n_grown : int
+        Rows that a tree is grown on.
+    n_scored : int
+        Rows to judge the training loss by: the first so many.
+    state : tuple or None
+        What a warm start has to know of samples; None if there are none.
+    """
+
+    state = None
+
+    def __init__(
+        self, data, *, loss, bin_mapper, learning_rate, n_threads, **grower_options
+    ):
+        self.data = data
+        self.loss = loss
+        self.bin_mapper = bin_mapper
+        self.learning_rate = learning_rate
+        self.n_threads = n_threads
+        self.maker = PredictorMaker(bin_mapper)
+        self.grower_options = grower_options
+        self.rows = None
+        self.n_insertions = 0
+        self._start()
+
+    def _start(self):
+        """Have the rows of the first tree."""
+        self.data.join_all()
+        self.n_scored = self.n_grown = self.data.n_rows
+
+    def scored(self):
+        """Return targets, raw predictions and weights to judge the training by."""
+        return self.data.part(slice(self.n_scored))
+
+    def _read_rows(self):
+        """Write the rows as lists of cells, and make room for what trees need."""
+        self.rows = self.growers = self.gradients = None  # not twice at a time
+        data = self.data
+        self.layout = Layout(
+            data.columns,
+            self.bin_mapper.n_bins_non_missing_,
+            data.has_missing,
+            self.bin_mapper.is_categorical_,
+            data.missing_bin,
+            n_grown=self.n_grown,
+            n_threads=self.n_threads,
+        )
+        self.rows = Rows(self.layout, data.columns, self.n_threads)
+        self.growers = []
+        width = 1 if self.loss.constant_hessian else 2
+        shape = (data.raw.shape[1], data.n_rows, width)
+        self.gradients = np.empty(shape, dtype=np.float32)
+
+    def _growers(self, n, n_threads):
+        """Return so many growers with so many threads each."""
+        while len(self.growers) < n:
+            builder = HistogramBuilder(
+                self.layout, self.rows, self.loss.constant_hessian, self.n_threads
+            )
+            self.growers.append(
+                TreeGrower(
+                    self.layout,
+                    builder,
+                    self.data.columns,
+                    n_threads=self.n_threads,
+                    first_of_equal=FIRST_OF_EQUAL_THRESHOLDS,
+                    **self.grower_options,
+                )
+            )
+        for grower in self.growers[:n]:
+            grower.use_threads(n_threads)
+        return self.growers[:n]
+
+    def iterate(self, rng):
+        """Add the tree or trees of one iteration.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Draws features.
+
+        Returns
+        -------
+        list of TreePredictor
+            The trees.
+        """
+        if self.rows is None:
+            self._read_rows()
+        self._compute_gradients()
+        n_trees = len(self.gradients)
+        trees = [None] * n_trees
+
+        def grow(k):
+            grower = free.pop()
+            trees[k] = self._grow(grower, k, rng)
+            free.append(grower)
+
+        n_apart = self._n_apart(n_trees)
+        if n_apart:
+            free = self._growers(min(n_apart, self.n_threads), 1)
+            run_tasks(grow, list(range(n_apart)), self.n_threads)
+        free = self._growers(1, self.n_threads)
+        for k in range(n_apart, n_trees):
+            grow(k)
+        self.n_insertions += sum(n for n, _ in trees)
+        return [predictor for _, predictor in trees]
+
+    def _n_apart(self, n_trees):
+        """How many trees of an iteration are grown side by side, one thread each.
+
+        They need not wait for each other, as threads that share a tree do after every
+        step. What is left over when each thread has had as many is shared again, unless
+        it keeps most threads busy.
+        """
+        draws = self.grower_options["max_features"] < 1.0  # one after the other
+        if draws or self.n_threads == 1:
+            return 0
+        left = n_trees % self.n_threads
+        return n_trees if 2 * left > self.n_threads else n_trees - left
+
+    def _compute_gradients(self):
+        """Compute the gradients that trees are grown on: those of all rows."""
+        compute_gradients(
+            self.loss, *self.data.part(slice(None)), self.gradients, self.n_threads
+        )
+
+    def _check(self, grower):
+        """Raise if the first tree could not be grown for want of finite gradients.
+
+        It would be a root, and the model a constant, whatever the data. Later trees may
+        be so: a loss that grows beyond all bounds says enough.
+        """
+        if not self.data.predictors and not np.isfinite(grower.sum_gradients):
+            raise ValueError(
+                "The gradients of the loss do not fit single precision: targets or "
+                "sample weights are too large. Scale them down."
+            )
+
+    def _grow(self, grower, k, rng):
+        """Grow one tree: number of insertions and predictor."""
+        n_insertions = grower.grow(self.gradients[k], rng)
+        self._check(grower)
+        values = self.learning_rate * leaf_values(grower, self.loss, self.data, k)
+        grower.add_to(self.data.raw[:, k], values)
+        return n_insertions, self.maker.make(grower.table(), values)
+
+
+def leaf_values(grower, loss, data, k):
+    """Values of the leaves of a tree, before the learning rate.
+
+    Parameters
+    ----------
+    grower : TreeGrower
+        Has grown the tree.
+    loss : BaseLoss
+        The loss.
+    data : WorkingSet
+        The grower's rows.
+    k : int
+        Which tree of the iteration it is.
+
+    Returns
+    -------
+    ndarray of shape (n_leaves,)
+        The values, in the order of the grower's leaves.
+    """
+    _, starts, stops, values = grower.leaves()
+    if not loss.differentiable:
+        # The Newton step means nothing: the best constant in each leaf does.
+        rows = grower.sample_indices
+        for leaf, (start, stop) in enumerate(zip(starts, stops, strict=True)):
+            values[leaf] = best_constant(loss, data, k, rows[start:stop])
+    return values
+
+
+def compute_gradients(loss, y, raw, sample_weight, out, n_threads):
+    """Compute gradients and, unless constant, hessians of the loss.
+
+    Parameters
+    ----------
+    loss : BaseLoss
+        The loss.
+    y, raw, sample_weight : ndarray
+        Targets, raw predictions, and weights or None.
+    out : ndarray of float32 of shape (n_trees_per_iteration, n_samples, 2 or 1)
+        Output: gradient and, unless constant, hessian.
+    n_threads : int
+        Threads to use.
+    """
+    # Of all losses only the multinomial one has several raw predictions a row.
+    kernel = KERNELS.get(type(loss))
+    if kernel is not None:
+        kernel(y, raw, sample_weight, out, n_threads)
+        return
+
+    def compute(rows):
+        # In our own threads, see ``_tasks``, and not in those of the loss.
+        arguments = {
+            "y_true": y[rows],
+            "raw_prediction": raw[rows],
+            "sample_weight": None if sample_weight is None else sample_weight[rows],
+            "n_threads": 1,
+        }
+        if loss.constant_hessian:
+            loss.gradient(gradient_out=out[0, rows, 0], **arguments)
+        else:
+            found = np.empty((2, rows.stop - rows.start), dtype=np.float32)
+            loss.gradient_hessian(
+                gradient_out=found[0], hessian_out=found[1], **arguments
+            )
+            out[0, rows] = found.T
+
+    n_tasks = min(n_threads, max(1, raw.size // TASK_SIZE))
+    run_tasks(compute, list(gen_even_slices(len(y), n_tasks)), n_threads)
+
+
+def best_constant(loss, data, k, rows):
+    """Constant that some rows' k-th raw predictions are best changed by."""
+    y, raw, sample_weight = data.part(rows)
+    return loss.fit_intercept_only(
+        y_true=y - raw[:, k],
+        sample_weight=sample_weight,
+    )

@@ -1,0 +1,181 @@
+"""Docstrings of the two estimators, put together from what they have in common."""
+
+import inspect
+
+from sklearn_bandit._core.docstrings import assemble, entry
+
+PARAMETERS = {
+    "loss_classifier": """
+        {"log_loss"}, default="log_loss"
+        What is minimised: binary or multinomial log-loss.""",
+    "loss_regressor": """
+        {"squared_error", "absolute_error", "gamma", "poisson", "quantile"}, \
+default="squared_error"
+        What is minimised. "gamma" and "poisson" have a log link and want positive
+        targets; "absolute_error" and "quantile" are robust, and slower, as the values
+        of leaves are then medians or quantiles.""",
+    "quantile": """
+        float, default=None
+        The quantile that ``loss="quantile"`` estimates, from 0 to 1.""",
+    "learning_rate": """
+        float, default=0.1
+        Factor of the values of the leaves. Smaller ones want more iterations and often
+        generalise better.""",
+    "max_iter": """
+        int, default=100
+        Most iterations. Each adds one tree, or one for each class if there are more
+        than two.""",
+    "max_leaf_nodes": """
+        int or None, default=31
+        Most leaves of a tree; None for no limit.""",
+    "max_depth": """
+        int or None, default=None
+        Most levels below the root; None for no limit.""",
+    "min_samples_leaf": """
+        int, default=20
+        Least samples of a leaf. Larger values regularise.""",
+    "l2_regularization": """
+        float, default=0.0
+        Added to the sum of hessians of a leaf: draws its value towards 0.""",
+    "max_features": """
+        float, default=1.0
+        Share of the features that are tried in each node. Fewer regularise.""",
+    "max_bins": """
+        int, default=255
+        Most bins of a feature, at most 255, missing values not counted. Fewer are
+        faster and coarser.""",
+    "categorical_features": """
+        array-like of {bool, int, str}, "from_dtype" or None, default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. A categorical feature may have
+        at most `max_bins` categories.""",
+    "monotonic_cst": """
+        array-like of int of shape (n_features,) or dict, default=None
+        Monotonic constraints: 1 the prediction must not decrease with the feature, -1
+        it must not increase, 0 none. A dict has feature names as keys.""",
+    "interaction_cst": """
+        {"pairwise", "no_interactions"} or sequence of lists/tuples/sets of int, \
+default=None
+        Sets of features that may occur together on a path of a tree. Features in none
+        of them are a set of their own.""",
+    "warm_start": """
+        bool, default=False
+        Add iterations to those of the last fit, on the same data.""",
+    "early_stopping": """
+        "auto" or bool, default="auto"
+        Whether to stop when scores no longer improve; "auto": with more than 10,000
+        samples, or if validation data are passed to `fit`.""",
+    "scoring": """
+        str, callable or None, default="loss"
+        Score that early stopping looks at; None is the estimator's own, "loss" the
+        loss, which is the cheapest.""",
+    "validation_fraction": """
+        int, float or None, default=0.1
+        Share (or number) of the samples that early stopping is judged by; None: the
+        training samples.""",
+    "n_iter_no_change": """
+        int, default=10
+        Early stopping: iterations without an improvement.""",
+    "tol": """
+        float, default=1e-7
+        Early stopping: what counts as an improvement.""",
+    "verbose": """
+        int, default=0
+        1 prints a line after the fit, 2 also one for each iteration: its trees, and the
+        scores that early stopping is judged by.""",
+    "random_state": """
+        int, RandomState instance or None, default=None
+        Controls all random choices: rows for quantiles and for trees, features, and the
+        validation part. The model does not depend on the number of threads.""",
+    "class_weight": """
+        dict, "balanced" or None, default=None
+        Weights of the classes; "balanced" gives every class the same total weight.""",
+    "solver": """
+        {"auto", "exact", "mab"}, default="auto"
+        How trees are grown: "exact" on all rows, "mab" on samples of a random working
+        set, "auto" on samples from 250,000 rows on, with more than two classes from
+        500,000. Samples want at most 256 leaves a tree. Where the sample would be more
+        than half of the rows, all are taken.""",
+    "leaf_values": """
+        {"all", "sample", "lazy"}, default="sample"
+        Where the values of leaves come from when trees are grown on samples: from all
+        rows of the working set, for which their gradients are computed, or from the
+        sample, which is faster; "lazy" is "sample", but rows of the working set pass
+        through trees only when they are sampled.""",
+    "batch_size": """
+        int, default=65536
+        Rows of the first sample. Too small ones make bad first trees, too large ones
+        cost time; the size is doubled as needed.""",
+    "split_tol": """
+        float, default=0.2
+        Share of its gain that a tree may be expected to lose because its splits were
+        chosen on a sample; beyond it the sample is doubled. Smaller is closer to exact,
+        and slower; 0 takes all rows after a few trees.""",
+}
+
+ATTRIBUTES = {
+    "classes_": "ndarray of shape (n_classes,)\n    The class labels.",
+    "n_iter_": "int\n    Number of iterations.",
+    "n_trees_per_iteration_": "int\n    Number of trees of an iteration.",
+    "do_early_stopping_": "bool\n    Whether early stopping was used.",
+    "train_score_": (
+        "ndarray of shape (n_iterations + 1,)\n    Scores on the training samples "
+        "(with trees on samples, on the first working\n    set), the first before the "
+        "first iteration; empty without early stopping."
+    ),
+    "validation_score_": (
+        "ndarray of shape (n_iterations + 1,)\n    Scores on the validation samples; "
+        "empty if there were none."
+    ),
+    "is_categorical_": (
+        "ndarray of bool of shape (n_features,) or None\n    The categorical features."
+    ),
+    "feature_importances_": (
+        "ndarray of shape (n_features,)\n    Share of each feature in the gain of all "
+        "splits."
+    ),
+    "n_insertions_": (
+        "int\n    Insertions of a sample into a feature's histogram: what the search "
+        "for splits cost.\n    Values in the most frequent bin of sparse features are "
+        "never inserted."
+    ),
+    "n_features_in_": "int\n    Number of features seen during fit.",
+    "feature_names_in_": (
+        "ndarray of shape (`n_features_in_`,)\n    Feature names, if `X` had any."
+    ),
+}
+
+
+def document(summary, *, details, example):
+    """Give a class its docstring.
+
+    Parameters
+    ----------
+    summary, details : str
+        First line and first paragraph.
+    example : str
+        Lines of the example.
+
+    Returns
+    -------
+    callable
+        A class decorator.
+    """
+
+    def decorate(cls):
+        is_classifier = cls.__name__.endswith("Classifier")
+        kind = "classifier" if is_classifier else "regressor"
+        attributes = [n for n in ATTRIBUTES if is_classifier or n != "classes_"]
+        cls.__doc__ = assemble(
+            summary,
+            details=details,
+            parameters=(
+                entry(name, PARAMETERS[f"loss_{kind}" if name == "loss" else name])
+                for name in inspect.signature(cls).parameters
+            ),
+            attributes=(f"{name} : {ATTRIBUTES[name]}" for name in attributes),
+            example=example,
+        )
+        return cls
+
+    return decorate

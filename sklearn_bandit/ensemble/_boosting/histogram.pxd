@@ -1,0 +1,66 @@
+"""Histograms of a node: see ``_histogram.pyx``."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+from .row_lists cimport Rows
+
+cdef class HistogramBuilder:
+    """Sums of the rows of a node by cell."""
+
+    cdef readonly Rows rows
+    cdef readonly int width             # doubles a cell: 4, 2 if hessians are constant
+    cdef readonly Py_ssize_t total_cells
+    cdef int n_threads
+    cdef const int32_t[::1] n_cells     # of each feature
+    cdef const int64_t[::1] first_cell
+    cdef const int32_t[::1] frequent_cell
+    cdef const uint8_t[::1] is_sparse
+    cdef const int32_t[::1] group_of    # group of each feature
+    cdef const int64_t[::1] first_slot  # of its unit, in the group
+    cdef const int32_t[::1] n_slots     # of its unit
+    cdef const int64_t[::1] cell_place  # of its cells in `bundle_cells`; -1: no bundle
+    cdef const int32_t[::1] bundle_cells    # its cell in each combination
+    cdef const int64_t[::1] group_cell  # first cell of each group
+    cdef const uint8_t[::1] has_bundles     # whether slots of the group are not cells
+    cdef double[::1] scratch            # chunks but those that are summed in place
+    cdef const int64_t[::1] scratch_start   # of each group
+    cdef int32_t[::1] n_chunks          # of each group, in the current node
+    cdef int64_t[::1] inserted          # by each task
+
+    cdef int64_t insert(
+        self,
+        const uint32_t* rows,           # of the node, ascending
+        const float* gradients,         # of all rows; with hessians unless constant
+        Py_ssize_t n,
+        const uint8_t* is_live,         # features whose histogram is wanted
+        double* out,                    # all cells
+    ) noexcept nogil
+
+    cdef void finish(
+        self, Py_ssize_t feature, double n, double sum_g, double sum_h, double* out
+    ) noexcept nogil
+
+    cdef void subtract(
+        self, Py_ssize_t feature, const double* part, double* whole
+    ) noexcept nogil
+
+    cdef double* _chunk_slots(
+        self, Py_ssize_t g, Py_ssize_t chunk, double* out
+    ) noexcept nogil
+
+    cdef void _insert_chunk(
+        self,
+        Py_ssize_t g,
+        Py_ssize_t chunk,
+        const uint32_t* rows,
+        const float* gradients,
+        Py_ssize_t n,
+        const uint8_t* is_live,
+        double* out,
+    ) noexcept nogil
+
+    cdef void _add_chunks(
+        self, Py_ssize_t g, Py_ssize_t part, double* out
+    ) noexcept nogil
+
+    cdef void _sum_cells(self, Py_ssize_t feature, double* cells) noexcept nogil

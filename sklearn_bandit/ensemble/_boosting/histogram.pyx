@@ -1,0 +1,458 @@
+"""Sums of gradients and hessians, and counts, of a node's rows by cell.
+
+A cell is the sum of gradients, the number of rows and the sum of hessians, in double
+precision, and a fourth number that is 0: a cell is half a cache line, and an insertion
+one addition of four numbers. If hessians are constant, their sum is the number of rows
+and not stored.
+
+Rows are inserted one after the other, so that neighbouring additions go to different
+features and do not wait for each other, as they would column by column wherever many
+rows share a bin. A large node is cut into chunks of rows, each with a histogram of its
+own. Chunks depend on the node alone, and their sums are added in order: the result is
+the same for any number of threads.
+
+What is inserted are the slots of ``_layout``. Where a group has bundles, the cells of
+its features are summed from the slots afterwards.
+"""
+
+import numpy as np
+
+from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memcpy, memset
+
+from sklearn_bandit._core.simd cimport prefetch, simd_256_void
+from sklearn_bandit._core.inline cimport inline_void
+
+from .row_lists cimport GroupRows, Rows
+
+cdef enum:
+    # Most chunks of a node, and so most threads that work on one group.
+    MAX_CHUNKS = 8
+    # Insertions of a chunk for each slot: what the slots of a chunk cost (clearing,
+    # adding) is then below a tenth of the whole.
+    INSERTIONS_PER_SLOT = 8
+    # Parts of a group whose chunks are added up by one thread each.
+    N_PARTS = 4
+    # Insertions that are worth waking other threads for (some microseconds).
+    MIN_PARALLEL = 65536
+    # How many rows ahead lists are fetched from memory.
+    AHEAD = 16
+    # Rows whose addends are made in advance: they stay in the first-level cache.
+    BLOCK_ROWS = 64
+    # Bytes, and slots, of a cache line.
+    LINE = 64
+    LINE_SLOTS = 32
+
+
+cdef inline_void _add(
+    const int width, const int n, const uint16_t* slots, const double* addend,
+    double* out
+) noexcept nogil:
+    """Insert into some slots, a number of them that is known to the compiler.
+
+    Each addition is then an instruction of its own, so that the processor learns which
+    of them tend to hit the slot of the row before, and does not hold up the others.
+    """
+    cdef int j
+
+    for j in range(n):
+        _add_cell(width, addend, out + width * <Py_ssize_t> slots[j])
+
+
+cdef inline_void _add_cell(
+    const int width, const double* addend, double* cell
+) noexcept nogil:
+    """Add to a cell: all is read before anything is written, so that compilers make
+    one load, one addition and one store of it."""
+    cdef double g = cell[0] + addend[0], n = cell[1] + addend[1], h = 0.0, zero = 0.0
+
+    if width == 4:
+        h = cell[2] + addend[2]
+        zero = cell[3] + addend[3]
+    cell[0] = g
+    cell[1] = n
+    if width == 4:
+        cell[2] = h
+        cell[3] = zero
+
+
+cdef inline_void _fetch(const uint16_t* slots, Py_ssize_t n) noexcept nogil:
+    """Fetch a list from memory: every cache line of it."""
+    cdef Py_ssize_t j = 0
+
+    while j < n:
+        prefetch(slots + j)
+        j += LINE_SLOTS
+
+
+cdef inline_void _insert_block(
+    const int width,
+    const GroupRows* group,
+    const uint32_t* rows,
+    const float* gradients,
+    Py_ssize_t n_rows,
+    Py_ssize_t n_ahead,
+    double* out,
+    int64_t* n_inserted,
+) noexcept nogil:
+    """Insert at most BLOCK_ROWS rows; `n_ahead` of them and more may be fetched."""
+    cdef double[4 * BLOCK_ROWS] addends
+    cdef Py_ssize_t i, j, n, row, ahead
+    cdef const uint16_t* slots
+    cdef const double* addend
+    cdef int64_t inserted = 0
+
+    # Made in advance: memory takes a while to load together what is stored apart.
+    for i in range(n_rows):
+        row = rows[i]
+        ahead = rows[min(i + BLOCK_ROWS, n_ahead - 1)]
+        prefetch(gradients + (width // 2) * ahead)
+        addends[i * width] = gradients[(width // 2) * row]
+        addends[i * width + 1] = 1.0
+        if width == 4:
+            addends[i * width + 2] = gradients[2 * row + 1]
+            addends[i * width + 3] = 0.0
+    for i in range(n_rows):
+        row = rows[i]
+        ahead = rows[min(i + AHEAD, n_ahead - 1)]
+        addend = addends + i * width
+        if group.starts == NULL:
+            n = group.width
+            slots = group.slots + row * n
+            _fetch(group.slots + ahead * n, n)
+        else:
+            slots = group.slots + group.starts[row]
+            n = group.starts[row + 1] - group.starts[row]
+            _fetch(
+                group.slots + group.starts[ahead],
+                group.starts[ahead + 1] - group.starts[ahead],
+            )
+        inserted += n
+        j = 0
+        while j + 8 <= n:
+            _add(width, 8, slots + j, addend, out)
+            j += 8
+        if group.starts != NULL:  # any length: one branch to mispredict, not three
+            while j < n:
+                _add(width, 1, slots + j, addend, out)
+                j += 1
+            continue
+        if n & 4:
+            _add(width, 4, slots + j, addend, out)
+            j += 4
+        if n & 2:
+            _add(width, 2, slots + j, addend, out)
+            j += 2
+        if n & 1:
+            _add(width, 1, slots + j, addend, out)
+    n_inserted[0] += inserted
+
+
+cdef inline_void _insert(
+    const int width,
+    const GroupRows* group,
+    const uint32_t* rows,
+    const float* gradients,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+    double* out,
+    int64_t* n_inserted,
+) noexcept nogil:
+    """Insert some rows of a node into the slots of one group."""
+    cdef int64_t inserted = 0
+
+    while start < stop:
+        _insert_block(
+            width, group, rows + start, gradients, min(BLOCK_ROWS, stop - start),
+            stop - start, out, &inserted,
+        )
+        start += BLOCK_ROWS
+    # Once: the counters of other threads are in the same cache line.
+    n_inserted[0] = inserted
+
+
+cdef simd_256_void _insert_pairs(
+    const GroupRows* group, const uint32_t* rows, const float* gradients,
+    Py_ssize_t start, Py_ssize_t stop, double* out, int64_t* n_inserted
+) noexcept nogil:
+    """`_insert` where hessians are constant."""
+    _insert(2, group, rows, gradients, start, stop, out, n_inserted)
+
+
+cdef simd_256_void _insert_quads(
+    const GroupRows* group, const uint32_t* rows, const float* gradients,
+    Py_ssize_t start, Py_ssize_t stop, double* out, int64_t* n_inserted
+) noexcept nogil:
+    """`_insert` where they are not."""
+    _insert(4, group, rows, gradients, start, stop, out, n_inserted)
+
+
+cdef simd_256_void _sum_pairs(
+    const double* slots, const int32_t* cell, Py_ssize_t n, double* cells
+) noexcept nogil:
+    """Add slots to the cells they are in."""
+    cdef Py_ssize_t i
+
+    for i in range(n):
+        _add_cell(2, slots + 2 * i, cells + 2 * cell[i])
+
+
+cdef simd_256_void _sum_quads(
+    const double* slots, const int32_t* cell, Py_ssize_t n, double* cells
+) noexcept nogil:
+    """The same for cells of four numbers."""
+    cdef Py_ssize_t i
+
+    for i in range(n):
+        _add_cell(4, slots + 4 * i, cells + 4 * cell[i])
+
+
+def aligned_zeros(n):
+    """Zeros that begin with a cache line, so that no cell is in two of them.
+
+    Parameters
+    ----------
+    n : int
+        How many.
+
+    Returns
+    -------
+    ndarray of float64 of shape (n,)
+        The zeros.
+    """
+    room = np.zeros(n + LINE // 8)
+    return room[-room.ctypes.data % LINE // 8 :][:n]
+
+
+cdef class HistogramBuilder:
+    """Sums of the rows of a node by cell.
+
+    Parameters
+    ----------
+    layout : Layout
+        Groups and cells.
+    rows : Rows
+        The rows in that layout.
+    constant_hessian : bool
+        Whether all hessians are 1.
+    n_threads : int
+        Threads to use.
+    """
+
+    def __cinit__(self, layout, Rows rows, bint constant_hessian, int n_threads):
+        self.rows = rows
+        self.width = 2 if constant_hessian else 4
+        self.total_cells = layout.total_cells
+        self.n_threads = n_threads
+        self.n_cells = layout.n_cells
+        self.first_cell = layout.first_cell
+        self.frequent_cell = layout.frequent_cell
+        self.is_sparse = layout.is_sparse
+        self._place(layout)
+        self.n_chunks = np.ones(rows.n_groups, dtype=np.int32)
+        self.inserted = np.zeros(rows.n_groups * MAX_CHUNKS, dtype=np.int64)
+
+    def _place(self, layout):
+        """Where the slots of features and groups are."""
+        group_of = np.empty(layout.n_features, dtype=np.int32)
+        first_slot = np.empty(layout.n_features, dtype=np.int64)
+        n_slots = np.empty(layout.n_features, dtype=np.int32)
+        cell_place = np.full(layout.n_features, -1, dtype=np.int64)
+        bundle_cells = [np.empty(0, dtype=np.int32)]
+        scratch_start = []
+        n_scratch = 0
+        for g, group in enumerate(layout.groups):
+            slot = 0
+            for unit in group.units:
+                group_of[unit.features] = g
+                first_slot[unit.features] = slot
+                n_slots[unit.features] = unit.n_slots
+                if unit.bundle is not None:
+                    places = np.arange(len(unit.features)) * unit.n_slots
+                    cell_place[unit.features] = sum(map(len, bundle_cells)) + places
+                    bundle_cells.append(unit.bundle.cells.ravel())
+                slot += unit.n_slots
+            n_chunks = MAX_CHUNKS if len(layout.groups) < MAX_CHUNKS else 1
+            scratch_start.append(n_scratch)
+            n_scratch += (
+                (n_chunks - (not group.has_bundles)) * group.n_slots * self.width
+            )
+        self.group_of = group_of
+        self.first_slot = first_slot
+        self.n_slots = n_slots
+        self.cell_place = cell_place
+        self.bundle_cells = np.concatenate(bundle_cells)
+        self.group_cell = np.array(
+            [group.first_cell for group in layout.groups], dtype=np.int64
+        )
+        self.has_bundles = np.array(
+            [group.has_bundles for group in layout.groups], dtype=np.uint8
+        )
+        self.scratch_start = np.array(scratch_start, dtype=np.int64)
+        self.scratch = aligned_zeros(n_scratch + 1)
+
+    cdef int64_t insert(
+        self,
+        const uint32_t* rows,
+        const float* gradients,
+        Py_ssize_t n,
+        const uint8_t* is_live,
+        double* out,
+    ) noexcept nogil:
+        """Insert rows into cleared histograms, which `finish` then completes.
+
+        Returns
+        -------
+        int
+            Number of insertions.
+        """
+        cdef Py_ssize_t g, task, n_tasks = self.rows.n_groups * MAX_CHUNKS
+        cdef const GroupRows* group
+        cdef int64_t total = 0, expected = 0
+        cdef int n_threads
+        cdef bint any_chunks = False
+
+        for g in range(self.rows.n_groups):
+            group = &self.rows.groups[g]
+            expected += n * group.width
+            self.n_chunks[g] = 1
+            if self.rows.n_groups < MAX_CHUNKS:
+                self.n_chunks[g] = <int32_t> min(max(
+                    n * group.width // (INSERTIONS_PER_SLOT * group.n_slots), 1
+                ), MAX_CHUNKS)
+            any_chunks |= self.n_chunks[g] > 1
+        n_threads = self.n_threads if expected >= MIN_PARALLEL else 1
+        for task in prange(n_tasks, schedule="dynamic", num_threads=n_threads):
+            self._insert_chunk(
+                task % self.rows.n_groups, task // self.rows.n_groups, rows, gradients,
+                n, is_live, out,
+            )
+        if any_chunks:
+            n_tasks = self.rows.n_groups * N_PARTS
+            for task in prange(n_tasks, num_threads=n_threads):
+                self._add_chunks(task // N_PARTS, task % N_PARTS, out)
+        for task in range(self.rows.n_groups * MAX_CHUNKS):
+            total += self.inserted[task]
+        return total
+
+    cdef double* _chunk_slots(
+        self, Py_ssize_t g, Py_ssize_t chunk, double* out
+    ) noexcept nogil:
+        """Where a chunk of a group is summed: the first one in place if it can be."""
+        if not self.has_bundles[g]:
+            if chunk == 0:
+                return out + self.width * self.group_cell[g]
+            chunk -= 1
+        return &self.scratch[
+            self.scratch_start[g] + chunk * self.rows.groups[g].n_slots * self.width
+        ]
+
+    cdef void _add_chunks(
+        self, Py_ssize_t g, Py_ssize_t part, double* out
+    ) noexcept nogil:
+        """Add up a part of the slots of a group in its first chunk."""
+        cdef Py_ssize_t size = self.rows.groups[g].n_slots * self.width, chunk, i
+        cdef double* total = self._chunk_slots(g, 0, out)
+        cdef const double* slots
+
+        for chunk in range(1, self.n_chunks[g]):
+            slots = self._chunk_slots(g, chunk, out)
+            for i in range(size * part // N_PARTS, size * (part + 1) // N_PARTS):
+                total[i] += slots[i]
+
+    cdef void _insert_chunk(
+        self,
+        Py_ssize_t g,
+        Py_ssize_t chunk,
+        const uint32_t* rows,
+        const float* gradients,
+        Py_ssize_t n,
+        const uint8_t* is_live,
+        double* out,
+    ) noexcept nogil:
+        """Clear the slots of a chunk of a group and insert its rows."""
+        cdef const GroupRows* group = &self.rows.groups[g]
+        cdef Py_ssize_t feature, n_chunks = self.n_chunks[g]
+        cdef double* slots
+        cdef bint any_live = False
+        cdef int64_t* inserted = &self.inserted[chunk * self.rows.n_groups + g]
+
+        inserted[0] = 0
+        if chunk >= n_chunks:
+            return
+        slots = self._chunk_slots(g, chunk, out)
+        for feature in range(self.n_cells.shape[0]):
+            if self.group_of[feature] == g and is_live[feature]:
+                any_live = True
+                if not self.has_bundles[g]:
+                    memset(
+                        slots + self.width * self.first_slot[feature], 0,
+                        self.n_slots[feature] * self.width * sizeof(double),
+                    )
+        if not any_live:
+            return
+        if self.has_bundles[g]:
+            memset(slots, 0, group.n_slots * self.width * sizeof(double))
+        if self.width == 4:
+            _insert_quads(
+                group, rows, gradients, n * chunk // n_chunks,
+                n * (chunk + 1) // n_chunks, slots, inserted,
+            )
+        else:
+            _insert_pairs(
+                group, rows, gradients, n * chunk // n_chunks,
+                n * (chunk + 1) // n_chunks, slots, inserted,
+            )
+
+    cdef void finish(
+        self, Py_ssize_t feature, double n, double sum_g, double sum_h, double* out
+    ) noexcept nogil:
+        """Sum the cells of a bundled feature; fill in the cell that was left out."""
+        cdef Py_ssize_t i
+        cdef double* cells = out + self.width * self.first_cell[feature]
+        cdef double* frequent
+
+        if self.has_bundles[self.group_of[feature]]:
+            self._sum_cells(feature, cells)
+        if self.is_sparse[feature]:
+            frequent = cells + self.width * self.frequent_cell[feature]
+            for i in range(self.width):
+                frequent[i] = 0.0
+            for i in range(self.n_cells[feature]):
+                sum_g -= cells[i * self.width]
+                n -= cells[i * self.width + 1]
+                sum_h -= cells[i * self.width + self.width // 2]
+            if n > 0.0:  # else sums that are but rounding errors
+                frequent[0] = sum_g
+                frequent[1] = n
+                if self.width == 4:
+                    frequent[2] = sum_h
+
+    cdef void _sum_cells(self, Py_ssize_t feature, double* cells) noexcept nogil:
+        """Sum the cells of a feature from the slots of its unit."""
+        cdef Py_ssize_t size = self.n_cells[feature] * self.width
+        cdef const double* slots = (
+            self._chunk_slots(self.group_of[feature], 0, NULL)
+            + self.width * self.first_slot[feature]
+        )
+        cdef const int32_t* cell
+
+        if self.cell_place[feature] < 0:
+            memcpy(cells, slots, size * sizeof(double))
+            return
+        memset(cells, 0, size * sizeof(double))
+        cell = &self.bundle_cells[self.cell_place[feature]]
+        if self.width == 4:
+            _sum_quads(slots, cell, self.n_slots[feature], cells)
+        else:
+            _sum_pairs(slots, cell, self.n_slots[feature], cells)
+
+    cdef void subtract(
+        self, Py_ssize_t feature, const double* part, double* whole
+    ) noexcept nogil:
+        """Take one child's cells of a feature from its parent's: the other child's."""
+        cdef Py_ssize_t start = self.first_cell[feature] * self.width, i
+
+        for i in range(start, start + self.n_cells[feature] * self.width):
+            whole[i] -= part[i]

@@ -1,0 +1,227 @@
+"""Write the rows of a matrix of bins as lists of slots, group by group.
+
+The matrix is column-major. It is read in blocks of rows that stay in the cache while
+the lists of the block are written.
+"""
+
+import numpy as np
+
+from cython.parallel cimport prange
+from libc.stdint cimport int64_t, uint8_t, uint16_t
+from libc.stdlib cimport free
+
+from sklearn_bandit._core.memory cimport allocate_zeros
+
+cdef enum:
+    BLOCK_ROWS = 512
+
+
+cdef class Rows:
+    """The rows of a matrix of bins, group by group.
+
+    Parameters
+    ----------
+    layout : Layout
+        Groups and slots.
+    columns : ndarray of uint8 of shape (n_features, n_samples)
+        The matrix.
+    n_threads : int
+        Threads to use.
+    """
+
+    def __cinit__(self, layout, const uint8_t[:, :] columns, int n_threads):
+        self.n_samples = columns.shape[1]
+        self.n_groups = len(layout.groups)
+        self.groups = <GroupRows*> allocate_zeros(self.n_groups, sizeof(GroupRows))
+        if self.groups == NULL:
+            raise MemoryError()
+        self.arrays = [None] * self.n_groups
+        self.layout = layout
+        self.n_threads = n_threads
+        for g, group in enumerate(self.layout.groups):
+            if group.is_sparse:
+                self._write_sparse_group(g, group, columns)
+            else:
+                self._write_dense_group(g, group, columns)
+
+    def __dealloc__(self):
+        free(self.groups)
+
+    def _slot_of(self, group):
+        """First slot of each unit and, if it is a single feature, slot of each bin."""
+        n_slots = [unit.n_slots for unit in group.units]
+        first = (np.cumsum(n_slots) - n_slots).astype(np.uint16)
+        features = np.array([unit.features[0] for unit in group.units], dtype=np.intp)
+        return first, features, first[:, None] + self.layout.cell_of[features]
+
+    def _write_dense_group(self, Py_ssize_t g, group, const uint8_t[:, :] columns):
+        cdef Py_ssize_t n = self.n_samples, width = len(group.units), task, j
+        cdef Py_ssize_t n_tasks = (n + BLOCK_ROWS - 1) // BLOCK_ROWS
+        cdef int n_threads = max(1, min(self.n_threads, n_tasks))
+        cdef const uint16_t[::1] first, which
+        cdef const Py_ssize_t[::1] features
+        cdef const uint16_t[:, ::1] slot_of
+        cdef uint16_t[::1] slots
+
+        slots = np.empty(max(n * width, 1), dtype=np.uint16)
+        first, features, slot_of = self._slot_of(group)
+        for task in prange(n_tasks, nogil=True, num_threads=n_threads):
+            _write_dense(
+                columns, features, slot_of, task * BLOCK_ROWS,
+                min((task + 1) * BLOCK_ROWS, n), slots,
+            )
+        for j in range(width):
+            if group.units[j].bundle is not None:
+                which = group.units[j].bundle.which
+                for task in prange(n_tasks, nogil=True, num_threads=n_threads):
+                    _write_bundle(
+                        which, first[j], task * BLOCK_ROWS,
+                        min((task + 1) * BLOCK_ROWS, n), slots, j, width,
+                    )
+        self.groups[g].slots = &slots[0]
+        self.groups[g].starts = NULL
+        self.groups[g].width = width
+        self.groups[g].n_slots = group.n_slots
+        self.arrays[g] = slots.base
+
+    def _write_sparse_group(self, Py_ssize_t g, group, const uint8_t[:, :] columns):
+        cdef Py_ssize_t n = self.n_samples, task
+        cdef Py_ssize_t n_tasks = (n + BLOCK_ROWS - 1) // BLOCK_ROWS
+        cdef int n_threads = max(1, min(self.n_threads, n_tasks))
+        cdef const uint16_t[::1] frequent
+        cdef const Py_ssize_t[::1] features
+        cdef const uint16_t[:, ::1] slot_of
+        cdef uint16_t[::1] slots
+        cdef int64_t[::1] starts = np.zeros(n + 1, dtype=np.int64)
+
+        first, features, slot_of = self._slot_of(group)
+        frequent = (
+            first + self.layout.frequent_cell[np.asarray(features)]
+        ).astype(np.uint16)
+        for task in prange(n_tasks, nogil=True, num_threads=n_threads):
+            _count_sparse(
+                columns, features, slot_of, frequent, task * BLOCK_ROWS,
+                min((task + 1) * BLOCK_ROWS, n), starts,
+            )
+        np.cumsum(starts, out=starts.base)
+        slots = np.empty(max(starts[n], 1), dtype=np.uint16)
+        for task in prange(n_tasks, nogil=True, num_threads=n_threads):
+            _write_sparse(
+                columns, features, slot_of, frequent, task * BLOCK_ROWS,
+                min((task + 1) * BLOCK_ROWS, n), starts, slots,
+            )
+        self.groups[g].slots = &slots[0]
+        self.groups[g].starts = &starts[0]
+        self.groups[g].width = starts[n] // max(n, 1) + 1
+        self.groups[g].n_slots = group.n_slots
+        self.arrays[g] = (slots.base, starts.base)
+
+
+cdef void _write_dense(
+    const uint8_t[:, :] bins,
+    const Py_ssize_t[::1] features,
+    const uint16_t[:, ::1] slot_of,
+    Py_ssize_t start,
+    Py_ssize_t end,
+    uint16_t[::1] slots,
+) noexcept nogil:
+    cdef Py_ssize_t width = features.shape[0], j, i
+
+    for j in range(width):
+        for i in range(start, end):
+            slots[i * width + j] = slot_of[j, bins[features[j], i]]
+
+
+cdef void _write_bundle(
+    const uint16_t[::1] which, uint16_t first, Py_ssize_t start, Py_ssize_t end,
+    uint16_t[::1] slots, Py_ssize_t j, Py_ssize_t width
+) noexcept nogil:
+    cdef Py_ssize_t i
+
+    for i in range(start, end):
+        slots[i * width + j] = first + which[i]
+
+
+cdef void _count_sparse(
+    const uint8_t[:, :] bins,
+    const Py_ssize_t[::1] features,
+    const uint16_t[:, ::1] slot_of,
+    const uint16_t[::1] frequent,
+    Py_ssize_t start,
+    Py_ssize_t end,
+    int64_t[::1] starts,
+) noexcept nogil:
+    """Length of the list of row i, as starts[i + 1]."""
+    cdef Py_ssize_t j, i
+
+    for j in range(features.shape[0]):
+        for i in range(start, end):
+            starts[i + 1] += slot_of[j, bins[features[j], i]] != frequent[j]
+
+
+cdef void _write_sparse(
+    const uint8_t[:, :] bins,
+    const Py_ssize_t[::1] features,
+    const uint16_t[:, ::1] slot_of,
+    const uint16_t[::1] frequent,
+    Py_ssize_t start,
+    Py_ssize_t end,
+    const int64_t[::1] starts,
+    uint16_t[::1] slots,
+) noexcept nogil:
+    cdef int64_t[BLOCK_ROWS] place
+    cdef Py_ssize_t j, i
+    cdef uint16_t slot
+
+    for i in range(start, end):
+        place[i - start] = starts[i]
+    for j in range(features.shape[0]):
+        for i in range(start, end):
+            slot = slot_of[j, bins[features[j], i]]
+            if slot != frequent[j]:
+                slots[place[i - start]] = slot
+                place[i - start] += 1
+
+
+def join(
+    const uint16_t[::1] which, Py_ssize_t n_which, const uint8_t[::1] bins,
+    const uint16_t[::1] cell_of, Py_ssize_t n_cells, int n_threads
+):
+    """Number the combinations of a bundle and one more feature.
+
+    Parameters
+    ----------
+    which : ndarray of uint16 of shape (n_samples,)
+        Combination of the bundle, below `n_which`, of each row.
+    n_which : int
+        Number of combinations.
+    bins : ndarray of uint8 of shape (n_samples,)
+        Bin of the feature of each row.
+    cell_of : ndarray of uint16 of shape (256,)
+        Cell of each bin.
+    n_cells : int
+        Number of cells.
+    n_threads : int
+        Threads to use.
+
+    Returns
+    -------
+    joined : ndarray of uint16 of shape (n_samples,)
+        Combination of each row; without meaning if there are more than 65,536.
+    before, cell : ndarray of int32 of shape (n_joined,)
+        Combination of the bundle and cell of the feature, for each new combination.
+    """
+    cdef Py_ssize_t n = which.shape[0], i
+    cdef uint8_t[::1] occurs = np.zeros(n_which * n_cells, dtype=np.uint8)
+    cdef uint16_t[::1] number
+    cdef uint16_t[::1] joined = np.empty(n, dtype=np.uint16)
+
+    for i in prange(n, nogil=True, num_threads=n_threads):
+        # Whichever thread comes first writes the same.
+        occurs[which[i] * n_cells + cell_of[bins[i]]] = 1
+    codes = np.flatnonzero(occurs)
+    number = (np.cumsum(occurs) - 1).astype(np.uint16)
+    for i in prange(n, nogil=True, num_threads=n_threads):
+        joined[i] = number[which[i] * n_cells + cell_of[bins[i]]]
+    before, cell = np.divmod(codes, n_cells)
+    return joined.base, before.astype(np.int32), cell.astype(np.int32)

@@ -1,0 +1,159 @@
+"""The rows that trees are fitted to, in bins, with raw predictions.
+
+They need not be all rows. Trees on samples want no more rows than the samples are drawn
+from, and what is known of the others (bins, raw predictions, gradients) would be
+computed for nothing: M. Tiwari, "Accelerating Machine Learning Algorithms with Adaptive
+Sampling", PhD thesis, Stanford University, 2023, section 3.7, computes targets only for
+the points that are sampled. So rows join when they are wanted, in random order, and
+pass through all the trees that there are by then.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+
+from .bin_values import Binner
+from .leaf_router import MAX_LEAVES, Router
+from .row_sampling import draw_rounds
+
+
+class WorkingSet:
+    """Rows in bins with targets, weights and raw predictions; more can join.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The values of all rows.
+    y, sample_weight : ndarray of shape (n_samples,)
+        Encoded targets, and weights or None.
+    bin_mapper : BinMapper
+        Has the thresholds.
+    baseline : ndarray of shape (1, n_trees_per_iteration)
+        Raw predictions before the first tree.
+    predictors : list of list of TreePredictor
+        Trees of all iterations so far; it is looked at whenever rows join.
+    n_threads : int
+        Threads to use.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of all rows.
+    n_rows : int
+        Number of those that have joined.
+    columns : ndarray of uint8 of shape (n_features, n_rows)
+        Their bins.
+    has_missing : ndarray of uint8 of shape (n_features,)
+        Whether a feature has missing values among them.
+    y, sample_weight : ndarray of shape (n_rows,)
+        Their targets, and weights or None.
+    raw : ndarray of shape (n_rows, n_trees_per_iteration)
+        Their raw predictions, contiguous for each tree of an iteration.
+    """
+
+    def __init__(
+        self, X, y, sample_weight, *, bin_mapper, baseline, predictors, n_threads
+    ):
+        self.X = X
+        self.all_y = y
+        self.all_weights = sample_weight
+        self.binner = Binner(
+            bin_mapper.bin_thresholds_,
+            bin_mapper.is_categorical_,
+            int(bin_mapper.missing_values_bin_idx_),
+        )
+        self.missing_bin = int(bin_mapper.missing_values_bin_idx_)
+        self.baseline = baseline
+        self.predictors = predictors
+        self.n_threads = n_threads
+        self.n_samples, n_features = X.shape
+        self.n_rows = 0
+        self.has_missing = np.zeros(n_features, dtype=np.uint8)
+        # Room for all rows: memory that is not written to is not taken.
+        self._columns = np.empty((n_features, self.n_samples), dtype=np.uint8)
+        self._raw = np.empty((self.n_samples, baseline.shape[1]), order="F")
+        self._n_passed = np.zeros(self.n_samples, dtype=np.int32)  # see `catch_up`
+
+    def join_all(self):
+        """Let all rows join, in their own order."""
+        self._y = self.all_y.astype(np.float64, copy=False)
+        self._weights = self.all_weights
+        self._join(None, self.n_samples)
+
+    def join(self, n_rows, round_size, seed):
+        """Let rows join in random order until there are so many.
+
+        Parameters
+        ----------
+        n_rows : int
+            A multiple of `round_size`, or all.
+        round_size : int
+            Each run of so many rows is a sample of its own.
+        seed : int
+            What the order depends on.
+        """
+        if self.n_rows == 0:
+            self._y = np.empty(self.n_samples)
+            self._weights = None if self.all_weights is None else np.empty_like(self._y)
+        rows = draw_rounds(
+            self.n_samples, round_size, seed, self.n_rows, n_rows, self.n_threads
+        )
+        self._y[self.n_rows : n_rows] = self.all_y[rows]
+        if self._weights is not None:
+            self._weights[self.n_rows : n_rows] = self.all_weights[rows]
+        self._join(rows, n_rows)
+
+    def _join(self, rows, n_rows):
+        """Bins and raw predictions of rows; `rows` is None for all."""
+        new = slice(self.n_rows, n_rows)
+        columns, raw = self._columns[:, new], self._raw[new]
+        has_missing = np.zeros_like(self.has_missing)
+        self.binner.assign(self.X, rows, columns, has_missing, self.n_threads)
+        self.has_missing |= has_missing
+        raw[:] = self.baseline
+        self._add(self.predictors, columns, raw)
+        self._n_passed[new] = len(self.predictors)
+        self.n_rows = n_rows
+        self.columns, self.raw = self._columns[:, :n_rows], self._raw[:n_rows]
+        self.y = self._y[:n_rows]
+        self.sample_weight = None if self._weights is None else self._weights[:n_rows]
+
+    def part(self, rows):
+        """Targets, raw predictions, and weights or None, of some rows."""
+        weights = self.sample_weight
+        return self.y[rows], self.raw[rows], None if weights is None else weights[rows]
+
+    def catch_up(self, rows):
+        """Let rows pass through the trees that were added since they last did so.
+
+        For boosters that leave raw predictions behind; nothing else notes what rows
+        have passed through.
+
+        Parameters
+        ----------
+        rows : slice
+            Some of those that have joined.
+        """
+        n_passed = self._n_passed[rows]
+        steps = np.flatnonzero(np.diff(n_passed)) + 1
+        bounds = rows.start + np.concatenate([[0], steps, [len(n_passed)]])
+        for start, stop in pairwise(bounds):
+            part = slice(start, stop)
+            missed = self.predictors[self._n_passed[start] :]
+            self._add(missed, self._columns[:, part], self._raw[part])
+        n_passed[:] = len(self.predictors)
+
+    def add(self, predictors):
+        """Add the predictions of the trees of one more iteration."""
+        self._add([predictors], self.columns, self.raw)
+
+    def _add(self, predictors, columns, raw):
+        trees = [predictor for iteration in predictors for predictor in iteration]
+        if all(len(predictor.nodes) < 2 * MAX_LEAVES for predictor in trees):
+            if trees:
+                Router(trees, self.missing_bin, self.n_threads).add_to(columns, raw)
+            return
+        for k, predictor in enumerate(trees):
+            raw[:, k % raw.shape[1]] += predictor.predict_binned(
+                columns.T, self.missing_bin, self.n_threads
+            )

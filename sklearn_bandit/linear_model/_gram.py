@@ -1,0 +1,152 @@
+"""Inner products of atoms and signals, each computed when it is first needed.
+
+Signals and atoms are centred without a copy: ``<v - mean(v), y - mean(y)>`` is
+``<v, y> - n mean(v) mean(y)``, and only for atoms that take part. Both are called
+columns and known by their numbers: atoms first, then signals.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from .._core.threads import effective_n_threads
+from ._inner_products import inner_products
+
+# Squared norms outside of this range may have over- or underflowed.
+SAFE_NORMS = {
+    np.dtype(np.float32): (1e-25, 1e35),
+    np.dtype(np.float64): (1e-250, 1e300),
+}
+
+
+class OutOfRange(Exception):
+    """Inner products are too large or too small for the type of the columns."""
+
+
+class Dictionary:
+    """Exact inner products and means of columns, kept in tables.
+
+    Parameters
+    ----------
+    atoms : ndarray of shape (n_samples, n_atoms)
+        One atom a column, in Fortran order.
+    signals : ndarray of shape (n_samples, n_targets)
+        One signal a column, in Fortran order.
+    centred : bool
+        Whether all are taken relative to their means.
+    n_jobs : int or None
+        Number of threads, as of the estimator; the sums do not depend on it.
+    checked : bool, default=True
+        Whether to raise `OutOfRange` for inner products that cannot be relied on.
+    """
+
+    def __init__(self, atoms, signals, centred, n_jobs, checked=True):
+        self.atoms = atoms.T
+        self.signals = signals.T
+        self.n_atoms, self.n_rows = self.atoms.shape
+        self.centred = centred
+        self.n_jobs = n_jobs
+        self.checked = checked
+        self.n_multiplied = 0
+        self._means = {}
+        self._products = {}
+
+    @cached_property
+    def n_threads(self):
+        """Number of threads; not asked for before it is needed, which takes long."""
+        return effective_n_threads(self.n_jobs)
+
+    def mean(self, i):
+        """Mean of a column; zero unless centred."""
+        if not self.centred:
+            return 0.0
+        if i not in self._means:
+            column = self.atoms[i] if i < self.n_atoms else self._signal(i)
+            self._means[i] = float(np.mean(column, dtype=np.float64))
+        return self._means[i]
+
+    def products(self, i, others):
+        """Inner products of one column with others."""
+        missing = [j for j in others if _pair(i, j) not in self._products]
+        if missing:
+            totals = inner_products(
+                self.atoms,
+                self.signals,
+                np.array([i]),
+                np.array(missing),
+                self.n_threads,
+            )
+            self._keep(i, missing, totals[0])
+        return np.array([self._products[_pair(i, j)] for j in others])
+
+    def prepare(self, columns):
+        """Compute the inner products of all pairs of some columns, in one pass."""
+        table = inner_products(
+            self.atoms, self.signals, np.array(columns), None, self.n_threads
+        )
+        for position, i in enumerate(columns):
+            self._keep(i, columns[position:], table[position, position:])
+
+    def residual(self, fit, signal):
+        """Squared norm of what a fit leaves of a signal."""
+        return max(self.products(signal, [signal])[0] - fit.energy, 0.0)
+
+    def intercept(self, fit, signal):
+        """Return the constant that goes with the coefficients; zero unless centred."""
+        if not self.centred:
+            return 0.0
+        means = [self.mean(j) for j in fit.support.tolist()]
+        return self.mean(signal) - float(np.dot(fit.coefficients, means))
+
+    def rounding(self, atom, signal):
+        """Return an inner product that means nothing."""
+        norm = self.products(atom, [atom])[0] * self.products(signal, [signal])[0]
+        return 8 * np.finfo(self.atoms.dtype).eps * np.sqrt(max(norm, 0.0))
+
+    def correlations(self, atoms, signal, fit):
+        """Exact inner products of some atoms with what a fit leaves of a signal."""
+        support, coefs = fit.support.tolist(), fit.coefficients
+        if len(atoms) > 2 * (1 + len(support)):
+            return self._all_correlations(signal, support, coefs)[atoms]
+        found = np.empty(len(atoms))
+        for t, i in enumerate(atoms.tolist()):
+            products = self.products(i, [signal, *support])
+            found[t] = products[0] - products[1:] @ coefs
+        return found
+
+    def _all_correlations(self, signal, support, coefs):
+        """All correlations by BLAS, from the residual itself."""
+        dtype = self.atoms.dtype
+        residual = self._signal(signal) - dtype.type(self.mean(signal))
+        if len(support):
+            residual -= coefs.astype(dtype) @ self.atoms[support]
+            shift = sum(c * self.mean(j) for j, c in zip(support, coefs, strict=True))
+            residual += dtype.type(shift)
+        self.n_multiplied += self.n_rows * (self.n_atoms + len(support))
+        return (self.atoms @ residual).astype(np.float64)
+
+    def _keep(self, i, others, totals):
+        """Put products into the table, less what the means make of them."""
+        if self.checked:
+            self._check_range(i, others, totals)
+        self.n_multiplied += len(others) * self.n_rows
+        for j, total in zip(others, totals.tolist(), strict=True):
+            centre = self.n_rows * self.mean(i) * self.mean(j)
+            self._products[_pair(i, j)] = total - centre
+
+    def _check_range(self, i, others, totals):
+        """Raise `OutOfRange` unless the products can be relied on."""
+        low, high = SAFE_NORMS[self.atoms.dtype]
+        if not np.abs(totals).max() < high:
+            raise OutOfRange
+        if i in others and totals[others.index(i)] < low:
+            column = self.atoms[i] if i < self.n_atoms else self._signal(i)
+            if column.any():
+                raise OutOfRange
+
+    def _signal(self, column):
+        return self.signals[column - self.n_atoms]
+
+
+def _pair(i, j):
+    return (i, j) if i < j else (j, i)

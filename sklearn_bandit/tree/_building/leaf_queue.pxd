@@ -1,0 +1,44 @@
+"""Leaves that can be split, the best first: see ``_leaf_queue.pyx``."""
+
+from sklearn_bandit.tree._common cimport Split
+
+
+cdef struct Pending:
+    # A node that is still to be made.
+    Py_ssize_t start            # its rows: positions in the list of ids
+    Py_ssize_t n
+    Py_ssize_t depth
+    Py_ssize_t parent           # -1: the root
+    bint is_left
+    int level                   # which block its ids refer to
+    Py_ssize_t set              # its histograms, in the splitter; -1: none
+    Py_ssize_t n_constant       # features known to be constant
+    double lower                # bounds of its value
+    double upper
+
+
+cdef struct Leaf:
+    # A leaf that can be split, and the split.
+    Pending node
+    Py_ssize_t id               # its number in the tree
+    Split split
+    Py_ssize_t n_left
+    double improvement
+
+
+cdef class LeafQueue:
+    cdef readonly Py_ssize_t n_leaves
+    cdef Py_ssize_t capacity
+    cdef Py_ssize_t n_totals    # numbers in the totals of both children
+    cdef Leaf* leaves           # in the order of their numbers, which ties go by
+    cdef double* totals         # of the children of each leaf, in the same order
+    cdef Py_ssize_t* heap       # numbers of leaves: each is before those below it
+    cdef Py_ssize_t* places     # where in the heap each leaf is
+
+    cdef int push(self, const Leaf* leaf, const double* totals) noexcept nogil
+    cdef void pop(self, Leaf* leaf, double* totals) noexcept nogil
+    cdef int reserve(self) noexcept nogil
+    cdef bint is_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef void put(self, Py_ssize_t place, Py_ssize_t number) noexcept nogil
+    cdef void rise(self, Py_ssize_t place) noexcept nogil
+    cdef void sink(self, Py_ssize_t place) noexcept nogil

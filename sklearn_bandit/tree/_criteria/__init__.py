@@ -1,0 +1,1 @@
+"""What is optimised: criteria, their histograms, and scans of these."""

@@ -1,0 +1,1 @@
+"""What is read: samples in bins, bootstrap samples, ranks in small nodes."""

@@ -1,0 +1,22 @@
+"""Ranks of values that share a bin: see ``_value_ranks.pyx``."""
+
+from libc.stdint cimport int32_t, uint16_t, uint32_t
+
+from sklearn_bandit.tree._common cimport Block, Split
+
+
+cdef class ValueRanks:
+    cdef const uint16_t[:, ::1] ranks       # of all samples, for each column
+    cdef const int32_t[::1] columns         # that of each feature; -1: none is needed
+    cdef const float[:, ::1] low            # smallest and largest value of each rank,
+    cdef const float[:, ::1] high           # for each column
+    cdef const int32_t[:, ::1] last         # the last rank of each bin, for each column
+
+    cdef void describe(self, Block* block) noexcept nogil
+    cdef float low_value(self, int32_t feature, int32_t rank) noexcept nogil
+    cdef float high_value(self, int32_t feature, int32_t rank) noexcept nogil
+    cdef double threshold(self, const Split* split) noexcept nogil
+    cdef Py_ssize_t partition(
+        self, const Block* block, uint32_t* ids, Py_ssize_t n, uint32_t* scratch,
+        Split* split,
+    ) noexcept nogil

@@ -1,0 +1,327 @@
+"""Ranks of values that share a bin.
+
+Up to some tens of thousands of samples, splits are found between any two values, as by
+sorting, not only between bins. For that, every feature whose bins hold several values
+has the ranks of its values as 16-bit integers: bins say roughly where the best split
+is, ranks which it is (see ``_rank_search.pyx``).
+
+As in scikit-learn, values that are hardly larger than the one before them are not told
+apart: they have the same rank.
+"""
+
+import numpy as np
+
+from cython.parallel cimport prange
+from libc.math cimport INFINITY
+from libc.stdint cimport uint8_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from sklearn_bandit._core.openmp cimport thread_num
+
+from sklearn_bandit.tree._common cimport MISSING_BIN, MISSING_RANK, N_SLOTS, ranks_of, sample_of
+from sklearn_bandit._core.matrix cimport FEATURE_THRESHOLD, Matrix, MatrixView, load_column
+
+cdef enum:
+    # Values are sorted by three digits of eleven bits.
+    DIGIT_BITS = 11
+    N_DIGITS = 3
+    RADIX = 2048
+    # Up to so many rows the few that share a bin are sorted by insertion.
+    FEW_ROWS = 4000
+    # Features ranked at a time: bounds the room for their values.
+    GROUP = 256
+
+
+cdef class ValueRanks:
+    """Ranks of the values of a matrix; see `rank_values`, which makes it.
+
+    Parameters
+    ----------
+    ranks : ndarray of uint16 of shape (n_columns, n_samples)
+        Ranks, column by column; 65,535 where a value is missing.
+    columns : ndarray of int32 of shape (n_features,)
+        The column of each feature; -1 if its bins hold one value each.
+    low, high : ndarray of float32 of shape (n_columns, n_samples)
+        Smallest and largest value of each rank; there may be fewer ranks than samples.
+    last : ndarray of int32 of shape (n_columns, 256)
+        Last rank of each bin.
+    """
+
+    def __init__(self, ranks, columns, low, high, last):
+        self.ranks = ranks
+        self.columns = columns
+        self.low = low
+        self.high = high
+        self.last = last
+
+    def __reduce__(self):
+        # For forests that grow in other processes.
+        return ValueRanks, (
+            np.asarray(self.ranks),
+            np.asarray(self.columns),
+            np.asarray(self.low),
+            np.asarray(self.high),
+            np.asarray(self.last),
+        )
+
+    def is_ranked(self):
+        """Return which features have ranks, as uint8."""
+        return (np.asarray(self.columns) >= 0).astype(np.uint8)
+
+    def spread(self, rows, n_samples):
+        """Return the ranks of more samples, of which these are some.
+
+        Parameters
+        ----------
+        rows : ndarray of uint32
+            Numbers of these samples.
+        n_samples : int
+            How many there are; the others have no ranks and are not to be used.
+
+        Returns
+        -------
+        ValueRanks
+        """
+        ranks = np.zeros((self.ranks.shape[0], n_samples), dtype=np.uint16)
+        ranks[:, rows] = self.ranks
+        return ValueRanks(ranks, self.columns, self.low, self.high, self.last)
+
+    cdef void describe(self, Block* block) noexcept nogil:
+        """Point a block of all samples to the ranks."""
+        block.ranks = &self.ranks[0, 0]
+        block.rank_columns = &self.columns[0]
+        block.n_ranked = self.ranks.shape[1]
+        block.origin = NULL
+
+    cdef float low_value(self, int32_t feature, int32_t rank) noexcept nogil:
+        """Smallest value of a rank."""
+        return self.low[self.columns[feature], rank]
+
+    cdef float high_value(self, int32_t feature, int32_t rank) noexcept nogil:
+        """Largest value of a rank."""
+        return self.high[self.columns[feature], rank]
+
+    cdef double threshold(self, const Split* split) noexcept nogil:
+        """Threshold of a split whose rows were divided."""
+        cdef double low = self.high_value(split.feature, split.rank), high, middle
+
+        if split.next_bin == MISSING_RANK:
+            return INFINITY
+        high = self.low_value(split.feature, split.next_bin)
+        middle = low / 2.0 + high / 2.0
+        return middle if middle < high else low
+
+    cdef Py_ssize_t partition(
+        self, const Block* block, uint32_t* ids, Py_ssize_t n, uint32_t* scratch,
+        Split* split,
+    ) noexcept nogil:
+        """Move the rows that go left to the front, keeping their order.
+
+        Of the split, `rank` becomes the largest rank on the left and `next_bin` the
+        smallest on the right.
+        """
+        cdef const uint16_t* ranks = ranks_of(block, split.feature)
+        cdef Py_ssize_t i, n_left = 0, n_right = 0
+        cdef int32_t rank, below = 0, above = MISSING_RANK, last = split.rank
+        cdef bint goes_right, is_missing
+        cdef uint32_t id
+
+        for i in range(n):
+            id = ids[i]
+            rank = ranks[sample_of(block, id)]
+            is_missing = rank == MISSING_RANK
+            goes_right = not split.missing_left if is_missing else rank > last
+            ids[n_left] = id
+            scratch[n_right] = id
+            n_left += not goes_right
+            n_right += goes_right
+            if not is_missing:
+                if goes_right:
+                    above = min(above, rank)
+                else:
+                    below = max(below, rank)
+        memcpy(ids + n_left, scratch, n_right * sizeof(uint32_t))
+        split.rank = below
+        split.next_bin = above
+        return n_left
+
+
+def rank_values(
+    read, const Py_ssize_t[::1] features, const uint8_t[:, :] bins, int n_threads
+):
+    """Rank the values of some features.
+
+    Parameters
+    ----------
+    read : callable
+        Takes some of the features and returns a `MatrixView` that has them, and which
+        of its columns they are (intp).
+    features : ndarray of intp
+        Features that may have several values in a bin.
+    bins : ndarray of uint8 of shape (n_features, n_samples)
+        Bins of all features.
+    n_threads : int
+        Threads to use; the result does not depend on it.
+
+    Returns
+    -------
+    ValueRanks or None
+        None if no bin of these features holds several values.
+    """
+    cdef Py_ssize_t n = bins.shape[1], n_features = features.shape[0], i, start, end
+    cdef uint64_t[:, :, ::1] scratch = np.empty((n_threads, 2, n), dtype=np.uint64)
+    cdef float[:, ::1] raw = np.empty((n_threads, n), dtype=np.float32)
+    cdef uint16_t[:, ::1] ranks = np.empty((n_features, n), dtype=np.uint16)
+    cdef float[:, ::1] low = np.empty((n_features, n), dtype=np.float32)
+    cdef int32_t[:, ::1] last = np.full((n_features, N_SLOTS), -1, dtype=np.int32)
+    cdef int32_t[::1] n_ranks = np.empty(n_features, dtype=np.int32)
+    cdef uint8_t[::1] merged = np.zeros(n_features, dtype=np.uint8)
+    cdef const Py_ssize_t[::1] places
+    cdef MatrixView view
+    cdef int thread
+
+    high = None
+    for start in range(0, n_features, GROUP):
+        end = min(start + GROUP, n_features)
+        view, places = read(np.asarray(features[start:end]))
+        for i in prange(
+            start, end, nogil=True, schedule="dynamic", num_threads=n_threads
+        ):
+            thread = thread_num()
+            n_ranks[i] = _rank_column(
+                &view.matrix, places[i - start], n, &bins[features[i], 0],
+                &raw[thread, 0], &scratch[thread, 0, 0], &scratch[thread, 1, 0],
+                &ranks[i, 0], &low[i, 0], &last[i, 0], &merged[i],
+            )
+        for i in range(start, end):
+            if merged[i]:
+                high = np.array(low) if high is None else high
+                present = np.asarray(ranks[i]) != MISSING_RANK
+                values = view.column(places[i - start])[present]
+                np.maximum.at(high[i], np.asarray(ranks[i])[present], values)
+
+    # What has no more ranks than bins needs none.
+    kept = np.flatnonzero(n_ranks > (np.asarray(last) >= 0).sum(axis=1))
+    if len(kept) == 0:
+        return None
+    columns = np.full(bins.shape[0], -1, dtype=np.int32)
+    columns[np.asarray(features)[kept]] = np.arange(len(kept))
+    arrays = np.asarray(ranks), np.asarray(low), np.asarray(last)
+    high = arrays[1] if high is None else high
+    if len(kept) < n_features:
+        arrays = tuple(array[kept] for array in arrays)
+        high = high[kept]
+    return ValueRanks(arrays[0], columns, arrays[1], high, arrays[2])
+
+
+cdef int32_t _rank_column(
+    const Matrix* matrix, Py_ssize_t column, Py_ssize_t n, const uint8_t* bins,
+    float* raw, uint64_t* keys, uint64_t* spare, uint16_t* ranks, float* low,
+    int32_t* last, uint8_t* merged,
+) noexcept nogil:
+    """Rank the values of one column; return the number of ranks.
+
+    It is noted if different values have the same rank.
+    """
+    cdef Py_ssize_t i, row, n_present = 0
+    cdef uint32_t bits
+    cdef uint64_t key
+    cdef int32_t rank = -1
+    cdef int bin = -1
+    cdef float value, previous = 0.0
+
+    load_column(matrix, column, 0, n, raw)
+    for i in range(n):
+        if bins[i] == MISSING_BIN:
+            ranks[i] = MISSING_RANK
+            continue
+        memcpy(&bits, &raw[i], sizeof(bits))
+        if bits == 0x80000000U:  # -0 is 0
+            bits = 0
+        # Make the order of the keys that of the values: negative ones are reversed.
+        key = <uint32_t> (~bits if bits >> 31 else bits | 0x80000000U)
+        keys[n_present] = key << 32 | <uint64_t> i
+        n_present += 1
+    keys = _sort(keys, spare, n_present, bins)
+    for i in range(n_present):
+        row = <Py_ssize_t> (keys[i] & 0xFFFFFFFFU)
+        value = raw[row]
+        if rank < 0 or bins[row] != bin or value > previous + FEATURE_THRESHOLD:
+            rank += 1
+            low[rank] = value
+        else:
+            merged[0] |= value != previous
+        previous = value
+        bin = bins[row]
+        last[bin] = rank
+        ranks[row] = <uint16_t> rank
+    return rank + 1
+
+
+cdef uint64_t* _sort(
+    uint64_t* keys, uint64_t* spare, Py_ssize_t n, const uint8_t* bins
+) noexcept nogil:
+    """Sort by the upper 32 bits; return where the sorted keys are.
+
+    Bins are in the order of values: where they hold a few, it is these that are sorted.
+    """
+    cdef uint32_t ends[N_SLOTS]
+    cdef uint32_t end = 0
+    cdef uint64_t key
+    cdef Py_ssize_t i, place
+    cdef int bin
+
+    if n > FEW_ROWS:
+        return _sort_digits(keys, spare, n)
+    memset(ends, 0, sizeof(ends))
+    for i in range(n):
+        ends[bins[keys[i] & 0xFFFFFFFFU]] += 1
+    for bin in range(N_SLOTS):
+        end += ends[bin]
+        ends[bin] = end - ends[bin]
+    for i in range(n):
+        bin = bins[keys[i] & 0xFFFFFFFFU]
+        spare[ends[bin]] = keys[i]
+        ends[bin] += 1
+    for i in range(1, n):
+        key = spare[i]
+        place = i
+        while place > 0 and spare[place - 1] > key:
+            spare[place] = spare[place - 1]
+            place -= 1
+        spare[place] = key
+    return spare
+
+
+cdef uint64_t* _sort_digits(
+    uint64_t* keys, uint64_t* spare, Py_ssize_t n
+) noexcept nogil:
+    """Sort by the upper 32 bits, digit by digit."""
+    cdef uint32_t[N_DIGITS][RADIX] counts
+    cdef uint32_t start, count
+    cdef uint64_t* swap
+    cdef uint64_t digit
+    cdef Py_ssize_t i
+    cdef int k, shift
+
+    memset(counts, 0, sizeof(counts))
+    for i in range(n):
+        for k in range(N_DIGITS):
+            counts[k][(keys[i] >> (32 + k * DIGIT_BITS)) & (RADIX - 1)] += 1
+    for k in range(N_DIGITS):
+        shift = 32 + k * DIGIT_BITS
+        if n == 0 or counts[k][(keys[0] >> shift) & (RADIX - 1)] == n:
+            continue
+        start = 0
+        for i in range(RADIX):
+            count = counts[k][i]
+            counts[k][i] = start
+            start += count
+        for i in range(n):
+            digit = (keys[i] >> shift) & (RADIX - 1)
+            spare[counts[k][digit]] = keys[i]
+            counts[k][digit] += 1
+        swap = keys
+        keys = spare
+        spare = swap
+    return keys

@@ -1,0 +1,1 @@
+"""How a split is searched: exactly, by MABSplit, by the thesis's own rule."""

@@ -1,0 +1,118 @@
+"""The search for the best split of a node: see ``_splitter.pyx``."""
+
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from sklearn_bandit.tree._common cimport Block, Cut, Limits, Split
+from .rank_search cimport RankSearch
+from sklearn_bandit.tree._criteria.base cimport Target
+
+cdef enum Outcome:
+    FOUND           # the best split of all rows
+    SAMPLED         # a split chosen on a sample: the children's totals are not known
+    NOTHING         # no split respects the limits
+    PENNILESS       # the budget does not allow the search
+    UNDECIDED       # there are too few rows to tell
+
+
+cdef class Splitter:
+    cdef Target target
+    cdef Py_ssize_t n_features
+    cdef Py_ssize_t max_features            # varying features to look at in a node
+    cdef Py_ssize_t n_thresholds            # random thresholds per feature; 0: all
+    cdef const int32_t[::1] n_bins
+    cdef const int8_t[::1] constraints      # monotonic, per feature
+    cdef int32_t[::1] features              # all features, known constants in front
+    cdef uint8_t[::1] differences           # scratch: which features vary among rows
+    cdef uint8_t[::1] smallest              # scratch: range of the bins in a node
+    cdef uint8_t[::1] largest
+    cdef double[:, ::1] lefts               # scratch: totals left of a group's cuts
+    cdef uint64_t random                    # state of the random numbers
+    cdef Py_ssize_t n_sets                  # sets of histograms of all features
+    cdef Py_ssize_t first_set               # slot in which they begin
+    cdef Py_ssize_t[::1] free_sets          # those that no node has: all cells are 0
+    cdef Py_ssize_t n_free
+    cdef Py_ssize_t set                     # that of the node to search; -1: none
+    cdef Py_ssize_t min_rows                # a node of this many rows may be sampled
+    cdef readonly RankSearch rank_search    # None: bins tell all values apart
+    cdef readonly int64_t n_insertions
+    cdef int64_t max_insertions
+
+    cdef Outcome search(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil
+    cdef Outcome search_exactly(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil
+    cdef Outcome search_histograms(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil
+    cdef Outcome search_ranks(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil
+    cdef Py_ssize_t take_set(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n
+    ) noexcept nogil
+    cdef void release_set(self, Py_ssize_t set) noexcept nogil
+    cdef void subtract_set(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil
+    cdef Py_ssize_t draw_group(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, Py_ssize_t n_most,
+        Py_ssize_t* place, Py_ssize_t* n_constant, int32_t* group,
+    ) noexcept nogil
+    cdef bint compares(
+        self, const Block* block, Py_ssize_t n, Py_ssize_t n_left
+    ) noexcept nogil
+    cdef Py_ssize_t set_slot(self, Py_ssize_t set) noexcept nogil
+    cdef bint is_tiny(self, Py_ssize_t n, const Limits* limits) noexcept nogil
+    cdef Outcome search_tiny(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil
+    cdef Outcome search_random(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    ) noexcept nogil
+    cdef void try_cuts(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_group, const double* totals, Cut* cuts,
+        const Limits* limits, Split* best,
+    ) noexcept nogil
+    cdef void scan_group(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_group, const double* totals,
+        const Cut* cuts, const Limits* limits, Split* best,
+    ) noexcept nogil
+    cdef void divide_group(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        const int32_t* features, Py_ssize_t n_group, const double* totals, Cut* cuts,
+        const Limits* limits, Split* best,
+    ) noexcept nogil
+    cdef void find_range(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature
+    ) noexcept nogil
+    cdef uint8_t draw_cut(
+        self, const Block* block, int32_t feature, uint8_t smallest, uint8_t largest
+    ) noexcept nogil
+    cdef int choose_kind(self, Py_ssize_t n, const double* totals) noexcept nogil
+    cdef bint scan(
+        self, const Block* block, Py_ssize_t slot, int32_t feature, int kind,
+        const double* totals, const Limits* limits, bint clear, Split* best,
+    ) noexcept nogil
+    cdef void draw_thresholds(
+        self, const Block* block, int32_t feature, uint64_t* bins
+    ) noexcept nogil
+    cdef void find_constants(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
+        Py_ssize_t* n_constant,
+    ) noexcept nogil
+    cdef void draw(self, Py_ssize_t first, Py_ssize_t n_drawn) noexcept nogil
+    cdef void set_aside(self, Py_ssize_t place, Py_ssize_t* n_constant) noexcept nogil
+    cdef bint can_pay(self, int64_t n_insertions) noexcept nogil
+
+
+cdef bint is_constant(
+    const uint8_t* column, const uint32_t* ids, Py_ssize_t n
+) noexcept nogil

@@ -1,0 +1,548 @@
+"""The best split of a feature between any two of its values.
+
+Most bins need not be looked into. What goes left of a threshold within a bin is what is
+before the bin and some of its rows. Of all sets of rows in the bin none has a better
+score than a bound that follows from the bin's totals; only where this exceeds the best
+score so far are the rows sorted by the ranks of their values and tried one by one. The
+result is the best of all thresholds, as by sorting the node's rows, for about the price
+of a histogram.
+
+The bounds. With the weight W and the totals T of the node, what goes left has the
+weight w and the sums s, and ``d = s - w T / W``. The squared error decreases by
+``W / (w (W - w))`` times the sum of ``d**2`` over outputs; so does the Gini impurity,
+with classes for outputs. Within a bin d is at most what it is before the bin and all
+deviations above the mean in it, and at least what it is with all those below;
+``w (W - w)`` is smallest at one end of the bin. Entropy: class by class the score is
+convex in what goes left, so it is largest with all or none of the class, but for a term
+in w that is bounded by its tangent. For the Poisson deviance there is no bound: all
+rows are sorted.
+"""
+
+cimport cython
+from libc.math cimport INFINITY, fabs, log, log2
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+
+from sklearn_bandit._core.memory cimport allocate, times
+
+from sklearn_bandit.tree._criteria.class_scan cimport xlogx
+from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS, bins_of, ranks_of, sample_of
+from sklearn_bandit.tree._criteria.base cimport is_allowed
+
+cdef enum:
+    # Up to so many keys are sorted by insertion.
+    FEW_KEYS = 32
+    # With fewer rows the logarithms of the bounds take longer than to sort.
+    BOUNDED_ROWS = 2048
+
+# Scores that differ by less, relatively, are tied: the first keeps the lead.
+cdef double TIE = 1e-13
+
+# What rounding may take from a bound, relatively.
+cdef double ROUNDING = 1e-9
+
+
+@cython.final
+cdef class RankSearch:
+    """Find splits between any two values.
+
+    Parameters
+    ----------
+    ranks : ValueRanks
+        Ranks of the values in all samples.
+    target : Target
+        What to predict.
+    criterion : str
+        The criterion, by scikit-learn's name.
+    n_rows : int
+        Rows of the largest node.
+    """
+
+    def __init__(self, ValueRanks ranks, Target target, criterion, n_rows):
+        cdef size_t room
+
+        self.ranks = ranks
+        self.target = target
+        self.criterion = {
+            "gini": GINI,
+            "entropy": ENTROPY,
+            "log_loss": ENTROPY,
+            "poisson": POISSON,
+            "absolute_error": ABSOLUTE_ERROR,
+        }.get(criterion, SQUARED_ERROR)
+        if self.criterion == ABSOLUTE_ERROR:
+            return
+        self.n_outputs = target.n_outputs
+        self.n_cells = target.n_channels
+        if self.criterion in (SQUARED_ERROR, POISSON):
+            self.n_cells = 1 + self.n_outputs
+        self.width = self.n_cells
+        if self.criterion == SQUARED_ERROR:
+            self.width += self.n_outputs
+        room = times(N_SLOTS, self.width)
+        self.cells = <double*> allocate(room, sizeof(double))
+        self.before = <double*> allocate(room, sizeof(double))
+        self.sums = <double*> allocate(self.n_cells, sizeof(double))
+        self.keys = <uint32_t*> allocate(n_rows, sizeof(uint32_t))
+        self.spare = <uint32_t*> allocate(n_rows, sizeof(uint32_t))
+        if (
+            self.cells == NULL or self.before == NULL or self.sums == NULL
+            or self.keys == NULL or self.spare == NULL
+        ):
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.cells)
+        free(self.before)
+        free(self.sums)
+        free(self.keys)
+        free(self.spare)
+
+    cdef bint search(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
+        const double* totals, const Limits* limits, int8_t constraint, Split* best,
+    ) noexcept nogil:
+        """Replace `best` if the feature has a better split; whether it varies."""
+        cdef bint by_rank = ranks_of(block, feature) != NULL, varies
+        cdef const int32_t* last
+        cdef int missing_left, n_sides, i
+        cdef int32_t bin
+        cdef Py_ssize_t n_keys = 0
+
+        self.fill(block, ids, n, feature, totals)
+        self.sum_bins()
+        n_sides = 2 if self.sizes[MISSING_BIN] and self.n_occupied else 1
+        varies = self.n_occupied + (n_sides > 1) > 1
+        for missing_left in range(n_sides):
+            self.try_bins(
+                feature, by_rank, missing_left, totals, limits, constraint, best
+            )
+        if not by_rank:
+            return varies
+        last = &self.ranks.last[self.ranks.columns[feature], 0]
+        for i in range(self.n_occupied):
+            bin = self.occupied[i]
+            self.is_open[bin] = 0
+            if self.sizes[bin] == 1 or not holds_several(last, bin):
+                continue
+            for missing_left in range(n_sides):
+                # Whether it varies at all has to be seen in a bin that is alone.
+                if (
+                    not varies
+                    or self.criterion == POISSON
+                    or (self.criterion == ENTROPY and n < BOUNDED_ROWS)
+                    or self.bound(bin, missing_left, totals) > best.score
+                ):
+                    self.is_open[bin] |= 1 << missing_left
+            if self.is_open[bin]:
+                n_keys += self.sizes[bin]
+        if n_keys == 0:
+            return varies
+        n_keys = self.list_open(block, ids, n, feature)
+        for missing_left in range(n_sides):
+            self.try_ranks(
+                block, ids, n_keys, feature, missing_left, totals, limits, constraint,
+                best,
+            )
+        return varies or self.keys[0] >> 16 != self.keys[n_keys - 1] >> 16
+
+    # -- bins ----
+
+    cdef void fill(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
+        const double* totals,
+    ) noexcept nogil:
+        """Sum up what is in each bin."""
+        cdef Py_ssize_t i, k, stride = 0, width = self.width, n_outputs = self.n_outputs
+        cdef const uint8_t* bins = bins_of(block, feature, &stride)
+        cdef const double* moments
+        cdef double* cell
+        cdef double deviation, weight, mean
+        cdef uint8_t bin
+
+        memset(self.cells, 0, N_SLOTS * width * sizeof(double))
+        memset(self.sizes, 0, sizeof(self.sizes))
+        self.weight = self.target.weight(totals)
+        self.centre = self.target.score(totals)
+        if block.moments == NULL:
+            for i in range(n):
+                bin = bins[<Py_ssize_t> ids[i] * stride]
+                self.sizes[bin] += 1
+                cell = self.cells + bin * width
+                if block.counts != NULL:
+                    weight = block.counts[ids[i]]
+                else:
+                    weight = block.weights[ids[i]]
+                for k in range(n_outputs):
+                    cell[block.labels[ids[i] * n_outputs + k]] += weight
+            return
+        if n_outputs == 1 and self.criterion == SQUARED_ERROR:
+            mean = totals[1] / totals[0]
+            for i in range(n):
+                bin = bins[<Py_ssize_t> ids[i] * stride]
+                self.sizes[bin] += 1
+                cell = self.cells + 3 * bin
+                moments = block.moments + 2 * <Py_ssize_t> ids[i]
+                cell[0] += moments[0]
+                cell[1] += moments[1]
+                deviation = moments[1] - mean * moments[0]
+                cell[2] += max(deviation, 0.0)
+            return
+        for i in range(n):
+            bin = bins[<Py_ssize_t> ids[i] * stride]
+            self.sizes[bin] += 1
+            cell = self.cells + bin * width
+            moments = block.moments + self.n_cells * <Py_ssize_t> ids[i]
+            for k in range(self.n_cells):
+                cell[k] += moments[k]
+            if self.criterion == SQUARED_ERROR:
+                for k in range(1, self.n_cells):
+                    deviation = moments[k] - totals[k] / totals[0] * moments[0]
+                    cell[n_outputs + k] += max(deviation, 0.0)
+
+    cdef void sum_bins(self) noexcept nogil:
+        """List the occupied bins, and sum up what is before each."""
+        cdef Py_ssize_t k, n_cells = self.n_cells
+        cdef double* sums = self.sums
+        cdef uint32_t n_rows = 0
+        cdef double before = 0.0
+        cdef int bin
+
+        memset(sums, 0, n_cells * sizeof(double))
+        self.n_occupied = 0
+        for bin in range(N_SLOTS):
+            if self.sizes[bin] == 0:
+                continue
+            self.weights[bin] = self.weigh(self.cells + bin * self.width)
+            if bin == MISSING_BIN:
+                break
+            self.occupied[self.n_occupied] = bin
+            self.n_occupied += 1
+            self.weights_before[bin] = before
+            before += self.weights[bin]
+            self.sizes_before[bin] = n_rows
+            memcpy(self.before + bin * n_cells, sums, n_cells * sizeof(double))
+            n_rows += self.sizes[bin]
+            for k in range(n_cells):
+                sums[k] += self.cells[bin * self.width + k]
+
+    cdef inline double weigh(self, const double* sums) noexcept nogil:
+        """Weight of what was summed up: every output has the same."""
+        cdef double weight = 0.0
+        cdef Py_ssize_t k
+
+        if self.criterion == SQUARED_ERROR or self.criterion == POISSON:
+            return sums[0]
+        for k in range(self.n_cells):
+            weight += sums[k]
+        return weight / self.n_outputs
+
+    cdef void try_bins(
+        self, int32_t feature, bint by_rank, bint missing_left, const double* totals,
+        const Limits* limits, int8_t constraint, Split* best,
+    ) noexcept nogil:
+        """Try the thresholds between bins."""
+        cdef Py_ssize_t k
+        cdef const double* cell
+        cdef Side side
+        cdef int32_t bin, i, next
+
+        if self.n_occupied == 0:
+            return
+        self.start(self.occupied[0], missing_left, totals, &side)
+        for i in range(self.n_occupied):
+            bin = self.occupied[i]
+            next = MISSING_BIN
+            if i + 1 < self.n_occupied:
+                next = self.occupied[i + 1]
+            elif missing_left or self.sizes[MISSING_BIN] == 0:
+                # Missing values alone are tried on the right only.
+                break
+            cell = self.cells + bin * self.width
+            for k in range(self.n_cells):
+                side.sums[k] += cell[k]
+            side.n_rows += self.sizes[bin]
+            side.weight += self.weights[bin]
+            self.measure(totals, &side)
+            if self.take(totals, &side, limits, constraint, best):
+                best.feature = feature
+                best.rank = -1
+                if by_rank:
+                    best.rank = self.ranks.last[self.ranks.columns[feature], bin]
+                best.bin = bin
+                best.next_bin = next
+                best.missing_left = missing_left
+                best.has_missing = self.sizes[MISSING_BIN] > 0
+
+    # -- what goes left ----
+
+    cdef void start(
+        self, int32_t bin, bint missing_left, const double* totals, Side* side
+    ) noexcept nogil:
+        """What is before a bin; `measure` is still to come for classes."""
+        cdef Py_ssize_t k
+
+        side.sums = self.sums
+        side.n_rows = self.sizes_before[bin]
+        side.weight = self.weights_before[bin]
+        memcpy(
+            side.sums, self.before + bin * self.n_cells, self.n_cells * sizeof(double)
+        )
+        if missing_left:
+            side.n_rows += self.sizes[MISSING_BIN]
+            side.weight += self.weights[MISSING_BIN]
+            for k in range(self.n_cells):
+                side.sums[k] += self.cells[MISSING_BIN * self.width + k]
+
+    cdef void measure(self, const double* totals, Side* side) noexcept nogil:
+        """Set, of classes, what the score is made of."""
+        cdef Py_ssize_t k
+        cdef double right
+
+        side.left = 0.0
+        side.right = 0.0
+        if self.criterion == SQUARED_ERROR or self.criterion == POISSON:
+            return
+        for k in range(self.n_cells):
+            right = max(totals[k] - side.sums[k], 0.0)
+            if self.criterion == GINI:
+                side.left += side.sums[k] * side.sums[k]
+                side.right += right * right
+            else:
+                side.left += xlogx(side.sums[k])
+                side.right += xlogx(right)
+
+    cdef void add(
+        self, const Block* block, uint32_t id, const double* totals, Side* side
+    ) noexcept nogil:
+        """Move a row to the left."""
+        cdef Py_ssize_t k, label
+        cdef const double* moments
+        cdef double weight, left, right
+
+        side.n_rows += 1
+        if block.moments != NULL:
+            moments = block.moments + self.n_cells * <Py_ssize_t> id
+            for k in range(self.n_cells):
+                side.sums[k] += moments[k]
+            side.weight = side.sums[0]
+            return
+        weight = block.counts[id] if block.counts != NULL else block.weights[id]
+        side.weight += weight
+        for k in range(self.n_outputs):
+            label = block.labels[id * self.n_outputs + k]
+            left = side.sums[label]
+            right = totals[label] - left
+            side.sums[label] = left + weight
+            if self.criterion == GINI:
+                side.left += weight * (2.0 * left + weight)
+                side.right -= weight * (2.0 * right - weight)
+            else:
+                side.left += xlogx(left + weight) - xlogx(left)
+                side.right += xlogx(max(right - weight, 0.0)) - xlogx(right)
+
+    cdef double score(self, const double* totals, const Side* side) noexcept nogil:
+        """Score of a split, as `Target.score` has it."""
+        cdef double right, score = 0.0, right_weight = self.weight - side.weight
+        cdef Py_ssize_t k
+
+        if self.criterion == GINI:
+            return side.left / side.weight + side.right / right_weight
+        if self.criterion == ENTROPY:
+            return side.left + side.right - self.n_outputs * (
+                xlogx(side.weight) + xlogx(right_weight)
+            )
+        for k in range(1, self.n_cells):
+            right = totals[k] - side.sums[k]
+            if self.criterion == SQUARED_ERROR:
+                score += (
+                    side.sums[k] * side.sums[k] * right_weight
+                    + right * right * side.weight
+                ) / (side.weight * right_weight)
+            elif side.sums[k] <= 0.0 or right <= 1e-12 * totals[k]:
+                # A child whose y are all zero has no valid mean.
+                return -INFINITY
+            else:
+                score += side.sums[k] * log(side.sums[k] / side.weight)
+                score += right * log(right / right_weight)
+        return score
+
+    cdef inline bint take(
+        self, const double* totals, const Side* side, const Limits* limits,
+        int8_t constraint, Split* best,
+    ) noexcept nogil:
+        """Take over the score and the totals of a better split that is allowed."""
+        cdef double score = self.score(totals, side), right = self.weight - side.weight
+        cdef double value, right_value
+        cdef int first = 1 if self.criterion >= SQUARED_ERROR else 0
+
+        if not score - TIE * fabs(score) > best.score or not right > 0.0:
+            return False
+        value = side.sums[first] / side.weight
+        right_value = (totals[first] - side.sums[first]) / right
+        if not is_allowed(
+            limits, constraint, side.weight, right, side.n_rows, value, right_value
+        ):
+            return False
+        best.score = score
+        memcpy(best.left, side.sums, self.n_cells * sizeof(double))
+        return True
+
+    # -- ranks ----
+
+    cdef double bound(
+        self, int32_t bin, bint missing_left, const double* totals
+    ) noexcept nogil:
+        """No threshold within a bin has a larger score."""
+        cdef const double* cell = self.cells + bin * self.width
+        cdef const double* sums = self.before + bin * self.n_cells
+        cdef double start = self.weights_before[bin], weight = self.weights[bin]
+        cdef double end, share, above, below, bound = 0.0, slope, products
+        cdef Py_ssize_t k, first
+        cdef Side side
+
+        if missing_left:
+            self.start(bin, True, totals, &side)
+            sums = side.sums
+            start = side.weight
+        end = start + weight
+        products = min(start * (self.weight - start), end * (self.weight - end))
+        if not products > 0.0:
+            return INFINITY
+        if self.criterion == ENTROPY:
+            # The tangent, at the beginning of the bin, of the term in the weight.
+            slope = log2(start / (self.weight - start))
+            for k in range(self.n_cells):
+                end = sums[k] + cell[k]
+                bound += max(
+                    xlogx(sums[k]) + xlogx(max(totals[k] - sums[k], 0.0)),
+                    xlogx(end) + xlogx(max(totals[k] - end, 0.0)) - slope * cell[k],
+                )
+            bound -= self.n_outputs * (xlogx(start) + xlogx(self.weight - start))
+            return bound + ROUNDING * fabs(bound)
+        first = 1 if self.criterion == SQUARED_ERROR else 0
+        for k in range(first, self.n_cells):
+            share = totals[k] / self.weight
+            above = sums[k] - share * start
+            if first:
+                below = above + cell[k] - share * weight - cell[self.n_outputs + k]
+                above += cell[self.n_outputs + k]
+            else:
+                below = above - share * (weight - cell[k])
+                above += (1.0 - share) * cell[k]
+            bound += max(above * above, below * below)
+        bound = self.centre + bound * (self.weight / products)
+        return bound + ROUNDING * fabs(bound)
+
+    cdef Py_ssize_t list_open(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature
+    ) noexcept nogil:
+        """List the rows of all open bins in the order of their ranks."""
+        cdef const uint16_t* ranks = ranks_of(block, feature)
+        cdef Py_ssize_t i, n_keys = 0, stride = 0
+        cdef const uint8_t* bins = bins_of(block, feature, &stride)
+        cdef uint32_t* swap
+
+        self.is_open[MISSING_BIN] = 0
+        for i in range(n):
+            if self.is_open[bins[<Py_ssize_t> ids[i] * stride]]:
+                self.keys[n_keys] = (
+                    <uint32_t> ranks[sample_of(block, ids[i])] << 16 | <uint32_t> i
+                )
+                n_keys += 1
+        if n_keys <= FEW_KEYS:
+            sort_few(self.keys, n_keys)
+            return n_keys
+        for i in range(16, 32, 8):
+            if sort_digit(self.keys, self.spare, n_keys, <int> i):
+                swap = self.keys
+                self.keys = self.spare
+                self.spare = swap
+        return n_keys
+
+    cdef void try_ranks(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n_keys,
+        int32_t feature, bint missing_left, const double* totals, const Limits* limits,
+        int8_t constraint, Split* best,
+    ) noexcept nogil:
+        """Try the thresholds within open bins."""
+        cdef const int32_t* last = &self.ranks.last[self.ranks.columns[feature], 0]
+        cdef Py_ssize_t i = 0, stride = 0
+        cdef const uint8_t* bins = bins_of(block, feature, &stride)
+        cdef uint32_t rank, next, end
+        cdef int32_t bin
+        cdef Side side
+
+        while i < n_keys:
+            bin = bins[<Py_ssize_t> ids[self.keys[i] & 0xFFFF] * stride]
+            end = <uint32_t> last[bin]
+            if not (self.is_open[bin] >> missing_left) & 1:
+                while i < n_keys and self.keys[i] >> 16 <= end:
+                    i += 1
+                continue
+            self.start(bin, missing_left, totals, &side)
+            self.measure(totals, &side)
+            rank = self.keys[i] >> 16
+            while True:
+                self.add(block, ids[self.keys[i] & 0xFFFF], totals, &side)
+                i += 1
+                if i == n_keys:
+                    break
+                next = self.keys[i] >> 16
+                if next > end:
+                    break
+                if next != rank and self.take(
+                    totals, &side, limits, constraint, best
+                ):
+                    best.feature = feature
+                    best.rank = <int32_t> rank
+                    best.bin = bin
+                    best.next_bin = bin
+                    best.missing_left = missing_left
+                    best.has_missing = self.sizes[MISSING_BIN] > 0
+                rank = next
+
+
+cdef inline bint holds_several(const int32_t* last, int32_t bin) noexcept nogil:
+    """Whether a bin has several ranks."""
+    cdef int32_t before = bin - 1
+
+    while before >= 0 and last[before] < 0:
+        before -= 1
+    return last[bin] > (last[before] + 1 if before >= 0 else 0)
+
+
+cdef void sort_few(uint32_t* keys, Py_ssize_t n) noexcept nogil:
+    """Sort a few keys by insertion."""
+    cdef Py_ssize_t i, place
+    cdef uint32_t key
+
+    for i in range(1, n):
+        key = keys[i]
+        place = i
+        while place > 0 and keys[place - 1] > key:
+            keys[place] = keys[place - 1]
+            place -= 1
+        keys[place] = key
+
+
+cdef bint sort_digit(
+    const uint32_t* keys, uint32_t* out, Py_ssize_t n, int shift
+) noexcept nogil:
+    """Sort keys by eight bits; False, with nothing done, if these are all the same."""
+    cdef uint32_t starts[257]
+    cdef uint32_t digit
+    cdef Py_ssize_t i
+
+    memset(starts, 0, sizeof(starts))
+    for i in range(n):
+        starts[((keys[i] >> shift) & 255) + 1] += 1
+    if starts[((keys[0] >> shift) & 255) + 1] == n:
+        return False
+    for i in range(1, 256):
+        starts[i] += starts[i - 1]
+    for i in range(n):
+        digit = (keys[i] >> shift) & 255
+        out[starts[digit]] = keys[i]
+        starts[digit] += 1
+    return True
