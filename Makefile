@@ -11,7 +11,7 @@ THREADS = .venv-threads
 CASES ?= 20000
 PIP_FLAGS = --quiet --disable-pip-version-check
 
-KERNELS = $(shell find sklearn_bandit -name '*.pyx' -o -name '*.pxd')
+KERNELS = $(shell find sklearn_bandit -name '*.pyx' -o -name "*.pxd" -o -name "*.h")
 SOURCES = $(KERNELS) $(shell find sklearn_bandit -name '*.py')
 BUILD_FILES = setup.py pyproject.toml
 

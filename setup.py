@@ -53,7 +53,7 @@ DIRECTIVES = {
 # Sums may be re-associated, so that reductions vectorise; NaN and infinity keep their
 # meaning (which -ffast-math would take away). Contraction to FMA stays the compiler's
 # choice. No -march: kernels that gain from wider vectors are declared `simd_void`
-# (sklearn_bandit/_simd.pxd) and dispatched at run time.
+# (sklearn_bandit/_core/simd.h) and dispatched at run time.
 UNIX_FLAGS = [
     "-O3",
     "-fno-math-errno",
@@ -145,7 +145,8 @@ class BuildExt(build_ext):
             show_all_warnings=False,
         )
         for extension, new in zip(self.extensions, generated, strict=True):
-            extension.sources, extension.depends = new.sources, new.depends
+            extension.sources = new.sources
+            extension.depends = sorted({*extension.depends, *new.depends})
         # The slowest first, so that no core is left with one of them at the end.
         self.extensions.sort(key=compile_time, reverse=True)
 
@@ -173,8 +174,14 @@ def compile_time(extension):
 
 def extensions():
     """One extension per ``.pyx`` file, named after its place in the package."""
+    headers = [path.as_posix() for path in sorted(PACKAGE.rglob("*.h"))]
     kernels = [
-        Extension(".".join(path.with_suffix("").parts), [path.as_posix()])
+        Extension(
+            ".".join(path.with_suffix("").parts),
+            [path.as_posix()],
+            include_dirs=[(PACKAGE / "_core").as_posix(), path.parent.as_posix()],
+            depends=headers,
+        )
         for path in sorted(PACKAGE.rglob("*.pyx"))
     ]
     return [*kernels, Extension(SHARED, [SHARED.replace(".", "/") + ".c"])]

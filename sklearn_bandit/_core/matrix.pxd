@@ -11,10 +11,7 @@ cdef enum ValueType:
     FLOAT64
 
 # As in scikit-learn: a value must exceed the one before by more to be another.
-cdef extern from *:
-    """
-    #define SKB_FEATURE_THRESHOLD 1e-7f
-    """
+cdef extern from "matrix.h":
     const float FEATURE_THRESHOLD "SKB_FEATURE_THRESHOLD"
 
 cdef struct Matrix:

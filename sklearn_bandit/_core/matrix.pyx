@@ -13,48 +13,11 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from sklearn_bandit._core.simd cimport prefetch
 
 # Four neighbouring values of each of four rows, written column by column.
-cdef extern from *:
-    """
-    #include <stddef.h>
-    #if defined(__SSE2__) || defined(_M_X64)
-    #include <emmintrin.h>
-    static inline __m128 skb_floats(const float* x) { return _mm_loadu_ps(x); }
-    static inline __m128 skb_doubles(const double* x)
-    {
-        return _mm_movelh_ps(
-            _mm_cvtpd_ps(_mm_loadu_pd(x)), _mm_cvtpd_ps(_mm_loadu_pd(x + 2)));
-    }
-    #define SKB_TURN_4(TYPE, LOAD) \
-    static inline void skb_turn_##TYPE( \
-        const TYPE* const* rows, ptrdiff_t column, float* out, ptrdiff_t stride) \
-    { \
-        __m128 a = LOAD(rows[0] + column), b = LOAD(rows[1] + column); \
-        __m128 c = LOAD(rows[2] + column), d = LOAD(rows[3] + column); \
-        _MM_TRANSPOSE4_PS(a, b, c, d); \
-        _mm_storeu_ps(out, a); \
-        _mm_storeu_ps(out + stride, b); \
-        _mm_storeu_ps(out + 2 * stride, c); \
-        _mm_storeu_ps(out + 3 * stride, d); \
-    }
-    SKB_TURN_4(float, skb_floats)
-    SKB_TURN_4(double, skb_doubles)
-    #else
-    #define SKB_TURN_4(TYPE) \
-    static inline void skb_turn_##TYPE( \
-        const TYPE* const* rows, ptrdiff_t column, float* out, ptrdiff_t stride) \
-    { \
-        for (int j = 0; j < 4; j++) \
-            for (int i = 0; i < 4; i++) \
-                out[j * stride + i] = (float) rows[i][column + j]; \
-    }
-    SKB_TURN_4(float)
-    SKB_TURN_4(double)
-    #endif
-    """
-    void turn_floats "skb_turn_float"(
+cdef extern from "matrix.h":
+    void transpose_floats "skb_transpose_float"(
         const float** rows, Py_ssize_t column, float* out, Py_ssize_t stride
     ) noexcept nogil
-    void turn_doubles "skb_turn_double"(
+    void transpose_doubles "skb_transpose_double"(
         const double** rows, Py_ssize_t column, float* out, Py_ssize_t stride
     ) noexcept nogil
 
@@ -235,9 +198,9 @@ cdef void _load_rows(
         j = 0
         while n_rows == LOADED_ROWS and j + 4 <= n_columns:
             if real_t is float:
-                turn_floats(rows, j, out + j * out_stride + start, out_stride)
+                transpose_floats(rows, j, out + j * out_stride + start, out_stride)
             else:
-                turn_doubles(rows, j, out + j * out_stride + start, out_stride)
+                transpose_doubles(rows, j, out + j * out_stride + start, out_stride)
             j += 4
         while j < n_columns:
             for i in range(n_rows):

@@ -12,14 +12,7 @@ from joblib import cpu_count, effective_n_jobs
 
 from .openmp cimport max_threads
 
-cdef extern from *:
-    """
-    #ifdef _OPENMP
-    #define SKB_HAS_OPENMP 1
-    #else
-    #define SKB_HAS_OPENMP 0
-    #endif
-    """
+cdef extern from "openmp.h":
     const int SKB_HAS_OPENMP
 
 

@@ -7,43 +7,8 @@ which features vary, and column by column, to count a few of them.
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-cdef extern from *:
-    """
-    #include <stddef.h>
-    #include <stdint.h>
-    #if defined(__SSE2__) || defined(_M_X64)
-    #include <emmintrin.h>
-    static void skb_turn(const uint8_t* from, ptrdiff_t stride, uint8_t* to,
-        ptrdiff_t to_stride)
-    {
-        __m128i a[16], b[16];
-        for (int i = 0; i < 16; i++)
-            a[i] = _mm_loadu_si128((const __m128i*) (from + i * stride));
-        /* Four times, the first half is interleaved with the second. */
-        for (int step = 0; step < 2; step++) {
-            for (int i = 0; i < 8; i++) {
-                b[2 * i] = _mm_unpacklo_epi8(a[i], a[i + 8]);
-                b[2 * i + 1] = _mm_unpackhi_epi8(a[i], a[i + 8]);
-            }
-            for (int i = 0; i < 8; i++) {
-                a[2 * i] = _mm_unpacklo_epi8(b[i], b[i + 8]);
-                a[2 * i + 1] = _mm_unpackhi_epi8(b[i], b[i + 8]);
-            }
-        }
-        for (int i = 0; i < 16; i++)
-            _mm_storeu_si128((__m128i*) (to + i * to_stride), a[i]);
-    }
-    #else
-    static void skb_turn(const uint8_t* from, ptrdiff_t stride, uint8_t* to,
-        ptrdiff_t to_stride)
-    {
-        for (int j = 0; j < 16; j++)
-            for (int i = 0; i < 16; i++)
-                to[j * to_stride + i] = from[i * stride + j];
-    }
-    #endif
-    """
-    void turn_16 "skb_turn"(    # 16 by 16 bytes
+cdef extern from "transpose.h":
+    void transpose_16 "skb_transpose"(    # 16 by 16 bytes
         const uint8_t* source, Py_ssize_t stride, uint8_t* to, Py_ssize_t to_stride
     ) noexcept nogil
 
@@ -58,7 +23,7 @@ cdef inline void _swap(
     a[0] ^= change << shift
 
 
-cdef void turn_8(
+cdef void transpose_8(
     const uint8_t* source, Py_ssize_t stride, uint8_t* to, Py_ssize_t to_stride
 ) noexcept nogil:
     """Turn 8 by 8 bytes: blocks of four, of two, then bytes change places."""
@@ -87,12 +52,12 @@ cdef void turn(
 
     for i in range(0, n - 15, 16):
         for j in range(0, m - 15, 16):
-            turn_16(rows + i * stride + j, stride, out + j * out_stride + i, out_stride)
+            transpose_16(rows + i * stride + j, stride, out + j * out_stride + i, out_stride)
     # What is left on the right, then below.
     first = m & ~15
     for i in range(0, n - 7, 8):
         for j in range(first if i < n & ~15 else 0, m - 7, 8):
-            turn_8(rows + i * stride + j, stride, out + j * out_stride + i, out_stride)
+            transpose_8(rows + i * stride + j, stride, out + j * out_stride + i, out_stride)
     first = m & ~7
     for i in range(n):
         for j in range(first if i < n & ~7 else 0, m):

@@ -21,9 +21,8 @@ from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport sgemm
 
 from sklearn_bandit._core.openmp cimport thread_num
-from sklearn_bandit._core.simd cimport simd_void
+from sklearn_bandit._core.simd cimport restrict_const_float, restrict_float, simd_void
 
-from sklearn_bandit._core.restrict cimport restrict_const_float, restrict_float
 
 cdef extern from "math.h" nogil:
     float sqrtf(float)

@@ -28,18 +28,17 @@ import numpy as np
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, sqrt
 
-from sklearn_bandit._core.simd cimport simd_void
-from sklearn_bandit.bandit._radii cimport effective_size, finite_population
-
-from sklearn_bandit._core.float_vector cimport (
+from sklearn_bandit._core.simd cimport (
     LANES,
     add_floats,
     floats,
     least,
     load_floats,
     no_floats,
-    prefetch_second,
+    prefetch_l2,
+    simd_void,
 )
+from sklearn_bandit.bandit._radii cimport effective_size, finite_population
 
 cdef enum:
     TILE = 512              # ARM_TILE of _distances.pyx
@@ -167,7 +166,7 @@ cdef void _accumulate_slice(
         own = sums + (1 + run.label) * group * TILE
         for p in range(stop, min(stop + RUN, m)):
             for i in range(0, width, 16):
-                prefetch_second(tile + references[p].place * TILE + i)
+                prefetch_l2(tile + references[p].place * TILE + i)
         if n_clusters == 0 and group == 1:
             _build_sums(tile, n_strips, run, n, sums)
         elif n_clusters == 0:

@@ -12,8 +12,8 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from sklearn_bandit._core.memory cimport allocate, times
-from sklearn_bandit._core.simd cimport prefetch_l2, simd_void
 from sklearn_bandit._core.random cimport random_unit
+from sklearn_bandit._core.simd cimport prefetch_l2, simd_void
 
 # Rows of the first portion. Measured on SimpleSong of one minute, sampled coefficients:
 # 1.2 ms with 256, where each row is in a page of its own, 1.0 with 512 or 1,024.

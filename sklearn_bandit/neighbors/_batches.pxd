@@ -3,8 +3,8 @@
 from cython cimport floating
 
 from ._coordinate_sample cimport Head, HeadQuery
-from ._query cimport Task
 from ._direct_sampling cimport Units
+from ._query cimport Task
 
 cdef void describe_all(
     const floating* rows,

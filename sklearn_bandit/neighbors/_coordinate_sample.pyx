@@ -31,8 +31,10 @@ from sklearn_bandit.bandit._radii cimport (
     tabled_quantile,
 )
 
-from ._survivors cimport DECIDED, HOPELESS, OPEN
 from ._survivors cimport (
+    DECIDED,
+    HOPELESS,
+    OPEN,
     choose_pivot,
     drop,
     estimate_spread,

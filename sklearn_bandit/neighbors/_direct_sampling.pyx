@@ -23,8 +23,10 @@ from sklearn_bandit.bandit._radii cimport (
 )
 
 from ._exact_products cimport Rows, row
-from ._survivors cimport DECIDED, HOPELESS, OPEN
 from ._survivors cimport (
+    DECIDED,
+    HOPELESS,
+    OPEN,
     choose_pivot,
     drop,
     estimate_spread,

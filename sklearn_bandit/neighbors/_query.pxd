@@ -3,9 +3,9 @@
 from cython cimport floating
 
 from ._coordinate_sample cimport Head, HeadQuery
+from ._direct_sampling cimport Units
 from ._exact_products cimport Rows
 from ._survivors cimport Survivors
-from ._direct_sampling cimport Units
 
 cdef enum:
     N_STATS = 4     # of a query: bad or not, non-zero entries, largest entry, norm

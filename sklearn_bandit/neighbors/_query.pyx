@@ -9,9 +9,9 @@ from sklearn_bandit._core.simd cimport simd_void
 from sklearn_bandit.bandit._arms cimport kth_smallest
 
 from ._coordinate_sample cimport bound_by_norms, search_head
+from ._direct_sampling cimport search_units
 from ._exact_products cimport exact_products, sort_best, support_products
 from ._survivors cimport HOPELESS, OPEN, Outcome, free_survivors, new_survivors
-from ._direct_sampling cimport search_units
 
 cdef enum:
     STATS_BLOCK = 512       # entries that stay in the first-level cache

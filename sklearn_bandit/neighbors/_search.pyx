@@ -18,6 +18,15 @@ from libc.math cimport INFINITY, fabs
 
 from ._batches cimport describe_all, pick_all, search_all, search_all_buckets
 from ._coordinate_sample cimport MAX_TILES, Head, HeadQuery
+from ._direct_sampling cimport (
+    BERNSTEIN,
+    BLOCKS,
+    HOEFFDING,
+    ORDERED,
+    PAIRED,
+    WEIGHTED,
+    Units,
+)
 from ._query cimport (
     N_STATS,
     Task,
@@ -27,7 +36,6 @@ from ._query cimport (
     search_query_units,
 )
 from ._survivors cimport Survivors, free_survivors, new_survivors
-from ._direct_sampling cimport BERNSTEIN, BLOCKS, HOEFFDING, ORDERED, PAIRED, WEIGHTED, Units
 
 # Fewer scores than this are looked through, and fewer products than this described, by
 # one thread: those of BLAS are still waiting for more work on the other processors,

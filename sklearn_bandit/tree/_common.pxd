@@ -93,3 +93,16 @@ cdef struct Limits:
     bint monotonic              # whether the values of children are constrained:
     double lower                # they stay between these
     double upper
+
+cdef inline void copy_row(
+    uint8_t* to, const uint8_t* row, Py_ssize_t stride
+) noexcept nogil:
+    """Copy a row of bins; its stride is a multiple of 16."""
+    cdef Py_ssize_t i
+
+    if stride > 64:
+        memcpy(to, row, stride)
+        return
+    # Where rows are short, calling memcpy takes longer than copying.
+    for i in range(stride // 8):
+        (<uint64_t*> to)[i] = (<const uint64_t*> row)[i]

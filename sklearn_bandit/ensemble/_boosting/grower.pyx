@@ -28,6 +28,7 @@ from sklearn_bandit.bandit._radii cimport (
 )
 
 from .histogram cimport HistogramBuilder
+from .histogram import aligned_zeros
 from .partition cimport Partition
 from .splits cimport (
     NodeSums,
@@ -37,8 +38,6 @@ from .splits cimport (
     find_categorical_split,
     find_split,
 )
-
-from .histogram import aligned_zeros
 
 cdef enum:
     # Below so many rows a stretch is sorted or summed by one thread: they take some ten

@@ -21,8 +21,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy, memset
 
-from sklearn_bandit._core.simd cimport prefetch, simd_256_void
-from sklearn_bandit._core.inline cimport inline_void
+from sklearn_bandit._core.simd cimport inline_void, prefetch, simd_256_void
 
 from .row_lists cimport GroupRows, Rows
 

@@ -11,8 +11,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from sklearn_bandit._core.simd cimport simd_void
-from sklearn_bandit._core.inline cimport inline_void
+from sklearn_bandit._core.simd cimport inline_void, simd_void
 
 cdef enum:
     # Rows whose exponentials stay in the first-level cache; with many classes, in the

@@ -15,19 +15,25 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from sklearn_bandit._core.inline cimport copy_row
 from sklearn_bandit._core.memory cimport allocate, reallocate, times
 from sklearn_bandit._core.random cimport random_unit
 from sklearn_bandit._core.simd cimport prefetch
-
-from sklearn_bandit.tree._common cimport MISSING_BIN, UNKNOWN_BIN, Block, Limits, Split, bins_of
-from .leaf_queue cimport Leaf, LeafQueue, Pending
-from .node_buffer cimport CACHE_LINE, NodeBuffer, NodeRecord, turned_stride
+from sklearn_bandit._core.transpose cimport TURNED_ROWS, turn
+from sklearn_bandit.tree._common cimport (
+    MISSING_BIN,
+    UNKNOWN_BIN,
+    Block,
+    Limits,
+    Split,
+    bins_of,
+    copy_row,
+)
+from sklearn_bandit.tree._criteria.base cimport Target
 from sklearn_bandit.tree._data.local_ranks cimport MAX_RANKED, Ranker
 from sklearn_bandit.tree._splitters.exact cimport FOUND, SAMPLED, Outcome, Splitter
-from sklearn_bandit.tree._criteria.base cimport Target
-from sklearn_bandit._core.transpose cimport TURNED_ROWS, turn
 
+from .leaf_queue cimport Leaf, LeafQueue, Pending
+from .node_buffer cimport CACHE_LINE, NodeBuffer, NodeRecord, turned_stride
 from .node_buffer import NODE_RECORD
 
 cdef enum:

@@ -5,7 +5,6 @@ import numpy as np
 from libc.stdlib cimport free
 
 from sklearn_bandit._core.memory cimport allocate, reallocate
-
 from sklearn_bandit._core.transpose cimport TURNED_ROWS
 
 cdef enum:

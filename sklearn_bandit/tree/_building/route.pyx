@@ -13,11 +13,10 @@ from libc.math cimport INFINITY, fabsf, nextafterf
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memset
 
+from sklearn_bandit._core.matrix cimport FLOAT32, Matrix, MatrixView, load_tile
 from sklearn_bandit._core.openmp cimport thread_num
 from sklearn_bandit._core.simd cimport simd_void
-
 from sklearn_bandit.tree._common cimport Block
-from sklearn_bandit._core.matrix cimport FLOAT32, Matrix, MatrixView, load_tile
 from sklearn_bandit.tree._criteria.base cimport Target
 
 MAX_NODES = 1 << 16

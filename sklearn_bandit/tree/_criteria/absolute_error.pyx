@@ -14,11 +14,18 @@ from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy, memset
 
 from sklearn_bandit._core.memory cimport allocate, allocate_zeros, times
-
 from sklearn_bandit.tree._common cimport (
-    MAX_GROUP, MISSING_BIN, MISSING_RANK, N_LEVELS, Block, Limits, Split, ranks_of,
+    MAX_GROUP,
+    MISSING_BIN,
+    MISSING_RANK,
+    N_LEVELS,
+    Block,
+    Limits,
+    Split,
+    ranks_of,
     sample_of,
 )
+
 from .base cimport Target, is_allowed
 
 cdef enum:

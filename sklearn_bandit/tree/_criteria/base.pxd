@@ -4,7 +4,6 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from sklearn_bandit._core.simd cimport top_bits_16
-
 from sklearn_bandit.tree._common cimport N_SLOTS, Block, Cut, Limits, Split
 
 

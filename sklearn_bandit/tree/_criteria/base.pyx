@@ -20,7 +20,6 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from sklearn_bandit._core.memory cimport allocate_zeros
-
 from sklearn_bandit.tree._common cimport N_SLOTS
 
 cdef enum:

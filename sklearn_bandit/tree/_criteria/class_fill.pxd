@@ -2,8 +2,9 @@
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
-from .class_scan cimport cell_t
 from sklearn_bandit.tree._common cimport Block
+
+from .class_scan cimport cell_t
 
 
 cdef void fill_group(

@@ -10,9 +10,7 @@ compiler has to assume that a byte stored may change anything in memory.
 
 from libc.stdint cimport uint16_t
 
-from sklearn_bandit._core.inline cimport inline_void
-from sklearn_bandit._core.simd cimport prefetch
-
+from sklearn_bandit._core.simd cimport inline_void, prefetch
 from sklearn_bandit.tree._common cimport MARK, N_SLOTS
 
 cdef enum:

@@ -7,12 +7,17 @@ Small histograms that need none of this are scanned faster: ``_gini_scan``.
 from libc.math cimport fabs
 from libc.string cimport memset
 
-from sklearn_bandit._core.inline cimport inline_void, lowest_bit
 from sklearn_bandit._core.simd cimport (
-    add_8, simd_void, squared_distance_8, squares_8, sum_8,
+    add_8,
+    inline_void,
+    lowest_bit,
+    simd_void,
+    squared_distance_8,
+    squares_8,
+    sum_8,
 )
-
 from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS
+
 from .base cimport is_allowed
 
 

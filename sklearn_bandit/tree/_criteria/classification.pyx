@@ -14,19 +14,27 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, 
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from sklearn_bandit._core.inline cimport lowest_bit
 from sklearn_bandit._core.memory cimport allocate, allocate_zeros, times
-from sklearn_bandit._core.simd cimport add_where_8, simd_void
+from sklearn_bandit._core.simd cimport add_where_8, lowest_bit, simd_void
+from sklearn_bandit.tree._common cimport (
+    MAX_GROUP,
+    MISSING_BIN,
+    N_LEVELS,
+    N_SLOTS,
+    SMALL,
+    SPARSE,
+    Block,
+    Cut,
+    Limits,
+    Split,
+    bins_of,
+)
 
+from .base cimport Target, first_bins, read_marks
 from .class_fill cimport fill_group
 from .class_scan cimport Scan, cell_t, scan_cells, sum_t, xlogx
-from sklearn_bandit.tree._common cimport (
-    MAX_GROUP, MISSING_BIN, N_LEVELS, N_SLOTS, SMALL, SPARSE, Block,
-    Cut, Limits, Split, bins_of,
-)
-from .gini_small_nodes cimport MAX_COMPARED, FewRows, load_few, search_few
 from .gini_scan cimport GINI_WEIGHT, scan_gini
-from .base cimport Target, first_bins, read_marks
+from .gini_small_nodes cimport MAX_COMPARED, FewRows, load_few, search_few
 
 cdef enum:
     # Marking a bin takes one store: with more rows than there are bins it still pays.

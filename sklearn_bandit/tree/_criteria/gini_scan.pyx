@@ -11,12 +11,19 @@ With the class weights L on the left and T of the node these numbers are ``sum(L
 
 from libc.string cimport memset
 
-from sklearn_bandit._core.inline cimport inline_void
 from sklearn_bandit._core.simd cimport (
-    add_eight, add_four, eight_t, four_t, load_eight, multiply, simd_void, store_eight,
-    store_four, sum_three,
+    add_eight,
+    add_four,
+    eight_t,
+    four_t,
+    inline_void,
+    load_eight,
+    multiply,
+    simd_void,
+    store_eight,
+    store_four,
+    sum_three,
 )
-
 from sklearn_bandit.tree._common cimport N_SLOTS
 
 cdef enum:

@@ -9,12 +9,16 @@ histogram to empty.
 
 from libc.string cimport memcpy, memset
 
-from sklearn_bandit._core.inline cimport inline_void
 from sklearn_bandit._core.simd cimport (
-    add_reached_16, add_reached_32, add_reached_64, bytes_16, bytes_32, bytes_64,
+    add_reached_16,
+    add_reached_32,
+    add_reached_64,
+    bytes_16,
+    bytes_32,
+    bytes_64,
+    inline_void,
     simd_void,
 )
-
 from sklearn_bandit.tree._common cimport MISSING_BIN
 
 

@@ -8,9 +8,7 @@ once; last the best of them.
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint8_t
 
-from sklearn_bandit._core.inline cimport lowest_bit
-from sklearn_bandit._core.simd cimport simd_void
-
+from sklearn_bandit._core.simd cimport lowest_bit, simd_void
 from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS
 
 cdef enum:

@@ -10,59 +10,33 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from sklearn_bandit._core.inline cimport inline_void, lowest_bit
 from sklearn_bandit._core.memory cimport allocate, allocate_zeros, times
-from sklearn_bandit._core.simd cimport prefetch
-
+from sklearn_bandit._core.simd cimport inline_void, lowest_bit, prefetch
 from sklearn_bandit.tree._common cimport (
-    MARK, MISSING_BIN, N_LEVELS, N_SLOTS, SPARSE, Block, Cut, Limits, Split,
+    MARK,
+    MISSING_BIN,
+    N_LEVELS,
+    N_SLOTS,
+    SPARSE,
+    Block,
+    Cut,
+    Limits,
+    Split,
     bins_of,
 )
-from .mean_small_nodes cimport (
-    MAX_SORTED, N_LANES, FewRows, LaneSplits, Sorted, sorted_for,
-)
-from .mean_scan cimport scan_means
-from .base cimport Target, first_bins, is_allowed, read_marks
 
-cdef extern from *:
-    """
-    #include <stddef.h>
-    #include <stdint.h>
-    #include <string.h>
-    /* Two rows at a time: they share a division, and need not wait for each other. */
-    static void skb_sum_moments(
-        const double* moments, const uint32_t* ids, ptrdiff_t n, double* out)
-    {
-        ptrdiff_t i = 0;
-        double weight = 0.0, sum = 0.0, squares = 0.0;
-    #if defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12)
-        typedef double two __attribute__((vector_size(16)));
-        two a, b, all = {0.0, 0.0}, others = {0.0, 0.0}, extra = {0.0, 0.0};
-        for (; i + 1 < n; i += 2) {
-            memcpy(&a, moments + 2 * (ptrdiff_t) ids[i], 16);
-            memcpy(&b, moments + 2 * (ptrdiff_t) ids[i + 1], 16);
-            const two w = __builtin_shufflevector(a, b, 0, 2);
-            const two s = __builtin_shufflevector(a, b, 1, 3);
-            all += a;
-            others += b;
-            extra += s * s / w;
-        }
-        all += others;
-        weight = all[0];
-        sum = all[1];
-        squares = extra[0] + extra[1];
-    #endif
-        for (; i < n; i++) {
-            const double* moment = moments + 2 * (ptrdiff_t) ids[i];
-            weight += moment[0];
-            sum += moment[1];
-            squares += moment[1] * moment[1] / moment[0];
-        }
-        out[0] = weight;
-        out[1] = sum;
-        out[2] = squares;
-    }
-    """
+from .base cimport Target, first_bins, is_allowed, read_marks
+from .mean_scan cimport scan_means
+from .mean_small_nodes cimport (
+    MAX_SORTED,
+    N_LANES,
+    FewRows,
+    LaneSplits,
+    Sorted,
+    sorted_for,
+)
+
+cdef extern from "regression.h":
     void sum_moments "skb_sum_moments"(     # weights, sums and squares of one output
         const double* moments, const uint32_t* ids, Py_ssize_t n, double* out
     ) noexcept nogil

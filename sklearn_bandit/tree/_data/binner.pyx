@@ -33,12 +33,16 @@ from libc.math cimport INFINITY, fabsf, nextafterf
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from sklearn_bandit._core.matrix cimport (
+    FEATURE_THRESHOLD,
+    UINT8,
+    Matrix,
+    MatrixView,
+    gather_column,
+    load_tile,
+)
 from sklearn_bandit._core.openmp cimport thread_num
 from sklearn_bandit._core.simd cimport simd_void
-
-from sklearn_bandit._core.matrix cimport (
-    FEATURE_THRESHOLD, UINT8, Matrix, MatrixView, gather_column, load_tile,
-)
 from sklearn_bandit._core.transpose cimport turn
 
 MISSING_BIN = 255

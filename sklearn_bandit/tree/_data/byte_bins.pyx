@@ -9,12 +9,11 @@ import numpy as np
 from cython.parallel cimport prange
 from libc.stdint cimport uint8_t, uint32_t
 
+from sklearn_bandit._core.matrix cimport UINT8, MatrixView
 from sklearn_bandit._core.openmp cimport thread_num
 from sklearn_bandit._core.simd cimport simd_void
-
-from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS
-from sklearn_bandit._core.matrix cimport UINT8, MatrixView
 from sklearn_bandit._core.transpose cimport turn
+from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS
 
 cdef enum:
     LARGEST = MISSING_BIN - 1   # bin

@@ -2,8 +2,9 @@
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
-from sklearn_bandit.tree._common cimport Block
 from sklearn_bandit._core.matrix cimport Matrix
+from sklearn_bandit.tree._common cimport Block
+
 from .value_ranks cimport ValueRanks
 
 cdef enum:

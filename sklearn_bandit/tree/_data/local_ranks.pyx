@@ -12,10 +12,8 @@ import numpy as np
 from libc.stdint cimport uint16_t
 from libc.string cimport memset
 
-from sklearn_bandit._core.inline cimport copy_row
-
-from sklearn_bandit.tree._common cimport MISSING_BIN
 from sklearn_bandit._core.matrix cimport FEATURE_THRESHOLD, MatrixView, gather_column
+from sklearn_bandit.tree._common cimport MISSING_BIN, copy_row
 
 
 cdef class Ranker:

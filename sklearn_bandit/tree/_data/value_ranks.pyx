@@ -16,10 +16,20 @@ from libc.math cimport INFINITY
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from sklearn_bandit._core.matrix cimport (
+    FEATURE_THRESHOLD,
+    Matrix,
+    MatrixView,
+    load_column,
+)
 from sklearn_bandit._core.openmp cimport thread_num
-
-from sklearn_bandit.tree._common cimport MISSING_BIN, MISSING_RANK, N_SLOTS, ranks_of, sample_of
-from sklearn_bandit._core.matrix cimport FEATURE_THRESHOLD, Matrix, MatrixView, load_column
+from sklearn_bandit.tree._common cimport (
+    MISSING_BIN,
+    MISSING_RANK,
+    N_SLOTS,
+    ranks_of,
+    sample_of,
+)
 
 cdef enum:
     # Values are sorted by three digits of eleven bits.

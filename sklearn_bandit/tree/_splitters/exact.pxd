@@ -3,8 +3,9 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from sklearn_bandit.tree._common cimport Block, Cut, Limits, Split
-from .rank_search cimport RankSearch
 from sklearn_bandit.tree._criteria.base cimport Target
+
+from .rank_search cimport RankSearch
 
 cdef enum Outcome:
     FOUND           # the best split of all rows

@@ -16,15 +16,26 @@ from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy, memset
 
-from sklearn_bandit._core.inline cimport lowest_bit
 from sklearn_bandit._core.random cimport random_below, random_unit
 from sklearn_bandit._core.simd cimport (
-    line_16, line_64, note_difference_16, note_difference_64, simd_void,
+    line_16,
+    line_64,
+    lowest_bit,
+    note_difference_16,
+    note_difference_64,
+    simd_void,
 )
-
-from sklearn_bandit.tree._common cimport MAX_GROUP, MISSING_BIN, SMALL, SPARSE, UNKNOWN_BIN, bins_of
-from .rank_search cimport ABSOLUTE_ERROR, RankSearch
+from sklearn_bandit.tree._common cimport (
+    MAX_GROUP,
+    MISSING_BIN,
+    SMALL,
+    SPARSE,
+    UNKNOWN_BIN,
+    bins_of,
+)
 from sklearn_bandit.tree._criteria.base cimport is_allowed
+
+from .rank_search cimport ABSOLUTE_ERROR, RankSearch
 
 cdef enum:
     # In a block of copied rows that are no wider, the features that vary are found by

@@ -30,12 +30,27 @@ from sklearn_bandit._core.random cimport random_unit
 from sklearn_bandit._core.simd cimport prefetch, simd_void
 from sklearn_bandit.bandit._arms cimport eliminate
 from sklearn_bandit.bandit._radii cimport effective_size, paired_radius, split_delta
-
-from sklearn_bandit.tree._common cimport MAX_GROUP, MISSING_BIN, SAMPLE_LEVEL, SMALL, Block, Limits, Split
-from .exact cimport (
-    FOUND, NOTHING, PENNILESS, SAMPLED, UNDECIDED, Outcome, Splitter, is_constant,
+from sklearn_bandit.tree._common cimport (
+    MAX_GROUP,
+    MISSING_BIN,
+    SAMPLE_LEVEL,
+    SMALL,
+    Block,
+    Limits,
+    Split,
 )
 from sklearn_bandit.tree._criteria.base cimport Target
+
+from .exact cimport (
+    FOUND,
+    NOTHING,
+    PENNILESS,
+    SAMPLED,
+    UNDECIDED,
+    Outcome,
+    Splitter,
+    is_constant,
+)
 
 cdef enum:
     # Beyond this share (one in so many) of a node's rows a sample does not pay: a row

@@ -19,10 +19,10 @@ from libc.string cimport memset
 
 from sklearn_bandit._core.random cimport random_unit
 from sklearn_bandit.bandit._radii cimport normal_radius, split_delta
-
 from sklearn_bandit.tree._common cimport N_SLOTS, Block, Limits, Split
-from .exact cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
 from sklearn_bandit.tree._criteria.base cimport Target
+
+from .exact cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
 
 cdef enum:
     # Power sums of a regression target: weight, y, y^2, y^3, y^4.

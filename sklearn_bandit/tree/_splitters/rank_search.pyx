@@ -24,10 +24,15 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from sklearn_bandit._core.memory cimport allocate, times
-
-from sklearn_bandit.tree._criteria.class_scan cimport xlogx
-from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS, bins_of, ranks_of, sample_of
+from sklearn_bandit.tree._common cimport (
+    MISSING_BIN,
+    N_SLOTS,
+    bins_of,
+    ranks_of,
+    sample_of,
+)
 from sklearn_bandit.tree._criteria.base cimport is_allowed
+from sklearn_bandit.tree._criteria.class_scan cimport xlogx
 
 cdef enum:
     # Up to so many keys are sorted by insertion.
