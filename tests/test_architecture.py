@@ -40,16 +40,16 @@ USES = {
 # is no longer needed.
 VIOLATIONS = {
     ("ensemble/_extra_trees.py", "tree._docs"),
-    ("ensemble/_extra_trees.py", "tree._growth"),
-    ("ensemble/_forest.py", "tree._bootstrap"),
-    ("ensemble/_forest.py", "tree._growth"),
-    ("ensemble/_forest.py", "tree._problem"),
+    ("ensemble/_extra_trees.py", "tree._building.build"),
+    ("ensemble/_forest.py", "tree._data.bootstrap"),
+    ("ensemble/_forest.py", "tree._building.build"),
+    ("ensemble/_forest.py", "tree._building.training_set"),
     ("ensemble/_forest.py", "tree._validation"),
     ("ensemble/_hist_gradient_boosting.py", "tree._validation"),
     ("ensemble/_patches.py", "tree._docs"),
-    ("ensemble/_patches.py", "tree._growth"),
+    ("ensemble/_patches.py", "tree._building.build"),
     ("ensemble/_random_forest.py", "tree._docs"),
-    ("ensemble/_random_forest.py", "tree._growth"),
+    ("ensemble/_random_forest.py", "tree._building.build"),
 }
 
 IMPORT = re.compile(

@@ -21,8 +21,7 @@ from sklearn_bandit.datasets import (
     make_symmetric_normal,
 )
 from sklearn_bandit.linear_model import BanditMatchingPursuit
-from sklearn_bandit.neighbors import _dispatch
-from sklearn_bandit.neighbors import BanditMIPS, _index
+from sklearn_bandit.neighbors import BanditMIPS, _dispatch, _index
 
 from ..data import load
 from ..harness import Comparison, Contender, Table, benchmark

@@ -1,4 +1,10 @@
-"""What every family may import and in which nothing is learned.
+"""What every family may import, and in which nothing is learned.
 
-SIMD, threads, random numbers, memory, matrices, progress and docstrings.
+- ``simd``: kernels for wide vectors, with a table of what each platform gets
+- ``threads``, ``thread_start``, ``tasks``, ``openmp``: how many threads, and what they do
+- ``random``, ``memory``: random numbers and allocation inside kernels
+- ``matrix``, ``transpose``: dense matrices of any type read in place; bytes transposed
+- ``progress``: ``verbose`` and scikit-learn's callbacks
+- ``unchanged``: a fit that fails leaves the estimator as it was
+- ``typing``, ``docstrings``: annotations and docstrings that estimators share
 """

@@ -1,4 +1,4 @@
-"""Read a dense matrix of any common type, in place, as float32: see ``_matrix.pyx``."""
+"""Read a dense matrix of any common type, in place, as float32: see ``matrix.pyx``."""
 
 from libc.stdint cimport uint32_t
 

@@ -43,7 +43,7 @@ cdef void transpose_8(
         memcpy(to + i * to_stride, &lines[i], 8)
 
 
-cdef void turn(
+cdef void transpose(
     const uint8_t* rows, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t m, uint8_t* out,
     Py_ssize_t out_stride,
 ) noexcept nogil:
@@ -52,12 +52,16 @@ cdef void turn(
 
     for i in range(0, n - 15, 16):
         for j in range(0, m - 15, 16):
-            transpose_16(rows + i * stride + j, stride, out + j * out_stride + i, out_stride)
+            transpose_16(
+                rows + i * stride + j, stride, out + j * out_stride + i, out_stride
+            )
     # What is left on the right, then below.
     first = m & ~15
     for i in range(0, n - 7, 8):
         for j in range(first if i < n & ~15 else 0, m - 7, 8):
-            transpose_8(rows + i * stride + j, stride, out + j * out_stride + i, out_stride)
+            transpose_8(
+                rows + i * stride + j, stride, out + j * out_stride + i, out_stride
+            )
     first = m & ~7
     for i in range(n):
         for j in range(first if i < n & ~7 else 0, m):

@@ -24,7 +24,7 @@ LEAST_REWARD = 0.5
 TINY = 1e-12
 
 
-class Proxy:
+class ControlVariate:
     """A linear function of a power of each distance, summed over all references.
 
     The proxy of a candidate x on the reference j is ``slopes[j] (d(x, j)^power -
@@ -36,7 +36,7 @@ class Proxy:
     ----------
     distances : Distances
         Says which power can be summed, if any.
-    clusters : Clusters
+    clusters : MedoidState
         The medoids so far.
     base : ndarray of shape (n,)
         Rewards of the base arm, in scale.

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..bandit import split_delta
 from ._bandit_pam import ROUNDING, BanditSearch, smallest
-from ._medoid_state import Clusters
+from ._medoid_state import MedoidState
 from ._reference_sample import SampleRows
 
 # BUILD and the first descent run on one block of references, or on two if one is
@@ -37,7 +37,7 @@ class EagerSearch(BanditSearch):
 
     Attributes
     ----------
-    trial : Clusters
+    trial : MedoidState
         The medoids of BUILD and the first descent, by the leading references alone.
     """
 
@@ -48,7 +48,7 @@ class EagerSearch(BanditSearch):
         super().__init__(clusters, sample, *args)
         n_trial = min(2 * sample.block, max(sample.block, N_TRIAL))
         rows = SampleRows(sample, n_trial)
-        self.trial = Clusters(
+        self.trial = MedoidState(
             rows,
             clusters.order[: rows.n],
             clusters.weights[: rows.n],

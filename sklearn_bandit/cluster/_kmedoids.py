@@ -35,9 +35,9 @@ from .._core.threads import effective_n_threads
 from .._core.unchanged import unchanged_on_failure
 from ._bandit_pam import BanditSearch
 from ._cache import RowCache
-from ._medoid_state import SMALL, Clusters, SmallClusters
 from ._eager import EagerSearch
 from ._init import plus_plus_medoids, random_medoids
+from ._medoid_state import SMALL, MedoidState, SmallMedoidState
 from ._metrics import FAST_METRICS, distances_between, fix_params, make_distances
 from ._pam import ExactSearch, FullMatrix
 from ._reference_sample import Sample
@@ -332,7 +332,9 @@ class BanditKMedoids(
             clusters = self._exact_clusters(distances, weights, n_threads)
             return clusters, ExactSearch(clusters, self.tol)
         rows = RowCache(distances, ROW_SHARE * self.cache_size)
-        clusters = Clusters(rows, distances.order, weights, self.n_clusters, n_threads)
+        clusters = MedoidState(
+            rows, distances.order, weights, self.n_clusters, n_threads
+        )
         room = (1 - ROW_SHARE) * self.cache_size
         sample = Sample(distances, self.batch_size, room, n_threads)
         kind = {"bandit": BanditSearch, "eager": EagerSearch}[algorithm]
@@ -344,9 +346,9 @@ class BanditKMedoids(
         fits = distances.n**2 * distances.dtype.itemsize <= self.cache_size
         if fits and distances.n <= SMALL:
             matrix = distances.matrix()
-            return SmallClusters(matrix, distances.order, weights, self.n_clusters)
+            return SmallMedoidState(matrix, distances.order, weights, self.n_clusters)
         rows = FullMatrix(distances) if fits else RowCache(distances, self.cache_size)
-        return Clusters(rows, distances.order, weights, self.n_clusters, n_threads)
+        return MedoidState(rows, distances.order, weights, self.n_clusters, n_threads)
 
     def _run(self, search, clusters, init, random_state, shown, hand_over):
         """Run all starts; return the best: medoids, loss, counters, labels.

@@ -33,7 +33,7 @@ OUT_OF_RANGE = (
 SMALL = 700
 
 
-class Clusters:
+class MedoidState:
     """Medoids with the nearest and second nearest distance of every sample.
 
     Everything is by position; see `Distances`.
@@ -229,7 +229,7 @@ class Clusters:
             yield arms[first : first + step]
 
 
-class SmallClusters(Clusters):
+class SmallMedoidState(MedoidState):
     """Medoids of few samples: the whole matrix, and one call of a kernel for each step.
 
     Parameters
@@ -237,7 +237,7 @@ class SmallClusters(Clusters):
     matrix : ndarray of shape (n, n)
         All distances: from i to the medoid j is entry ``[i, j]``.
     order, weights, n_clusters
-        As for `Clusters`.
+        As for `MedoidState`.
     """
 
     def __init__(self, matrix, order, weights, n_clusters):

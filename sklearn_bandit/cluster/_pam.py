@@ -18,7 +18,7 @@ class ExactSearch:
 
     Parameters
     ----------
-    clusters : Clusters
+    clusters : MedoidState
         The medoids; changed by the steps.
     tol : float
         Least improvement of a swap, relative to the loss.

@@ -14,8 +14,8 @@ from math import ceil, prod
 import numpy as np
 
 from ._cache import TileCache
+from ._control_variate import ControlVariate
 from ._distances import ARM_TILE
-from ._control_variate import Proxy
 from ._sampled_passes import accumulate, reduce_bounds, reduce_means
 
 # Sums that take more memory than this are given back after each search.
@@ -54,7 +54,7 @@ class Sample:
 
         Parameters
         ----------
-        clusters : Clusters
+        clusters : MedoidState
             The medoids so far.
         stop : int
             Number of references.
@@ -90,7 +90,7 @@ class Sample:
 
         Parameters
         ----------
-        clusters : Clusters
+        clusters : MedoidState
             The medoids so far.
         base : ndarray of shape (n,)
             Rewards of the base arm, times the distances' scale.
@@ -109,7 +109,7 @@ class Sample:
             All arms.
         """
         stop = min(n_known + self.block, self.n)
-        proxy = Proxy(self.distances, clusters, base, n_known, build=build)
+        proxy = ControlVariate(self.distances, clusters, base, n_known, build=build)
         if known is None:
             known = self._zeros("known", self.n, clusters, build, 1)
             self._add(self._arms, known, clusters, base, 0, n_known, build)
@@ -135,7 +135,7 @@ class Sample:
         stop = survivors.n_used
         weights, *_ = clusters.references(0, stop)
         gaps = base[:stop].astype(np.float64) - new_base[:stop]
-        proxy = Proxy(self.distances, clusters, new_base, stop, build=build)
+        proxy = ControlVariate(self.distances, clusters, new_base, stop, build=build)
         survivors.restart(weights @ gaps, proxy)
 
     def whole_blocks(self, n_references):

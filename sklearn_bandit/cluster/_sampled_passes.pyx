@@ -14,7 +14,7 @@ reference's weight. One distance serves the k swaps of a candidate [1]_: with th
     S = sum (a - g),                    V_l = sum_{j in l} (b - g) - (a - g),
 
 those of the swap (x, l) are S + V_l, and the second and fourth powers go the same way.
-Where a proxy of the rewards is known (see `_proxy`), its sums and those of its products
+Where a proxy of the rewards is known (see `_control_variate`), its sums and those of its products
 with the rewards are kept for the regression on it.
 
 References
@@ -98,7 +98,7 @@ def accumulate(
     weights, nearest, second, labels, base : ndarray of shape (n_references,)
         Weight, d1, d2, cluster and base reward of each reference.
     slopes, origins : ndarray of shape (n_references,)
-        The proxy; see `Proxy`.
+        The proxy; see `ControlVariate`.
     power : int
         Its power, 1 or 2.
     n_clusters : int

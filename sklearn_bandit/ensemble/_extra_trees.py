@@ -4,8 +4,11 @@ from sklearn import ensemble
 
 from sklearn_bandit._compat import parameter_constraints
 from sklearn_bandit.tree import ExtraTreeClassifier, ExtraTreeRegressor
+from sklearn_bandit.tree._building.build import (
+    PARAMETER_CONSTRAINTS,
+    THRESHOLD_CONSTRAINTS,
+)
 from sklearn_bandit.tree._docs import document
-from sklearn_bandit.tree._building.build import PARAMETER_CONSTRAINTS, THRESHOLD_CONSTRAINTS
 
 from ._forest import (
     TREE_PARAMETERS,

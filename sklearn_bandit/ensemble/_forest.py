@@ -36,9 +36,9 @@ from sklearn_bandit._core.progress import ProgressMixin
 from sklearn_bandit._core.threads import limit_threads
 from sklearn_bandit._core.typing import MatrixLike
 from sklearn_bandit._core.unchanged import unchanged_on_failure
-from sklearn_bandit.tree._data.bootstrap import draw_counts
 from sklearn_bandit.tree._building.build import root_cost
-from sklearn_bandit.tree._building.training_set import Problem, as_counts
+from sklearn_bandit.tree._building.training_set import TrainingSet, as_counts
+from sklearn_bandit.tree._data.bootstrap import draw_counts
 from sklearn_bandit.tree._validation import (
     SparseInputMixin,
     check_regression_targets,
@@ -160,7 +160,7 @@ class BanditForest(SparseInputMixin, ProgressMixin):
                 np.random.RandomState([first_seed, BIN_STREAM]),
                 weights,
             )
-            problem = Problem(
+            training_set = TrainingSet(
                 packed,
                 codes,
                 n_classes,
@@ -170,7 +170,7 @@ class BanditForest(SparseInputMixin, ProgressMixin):
                 weights,
             )
             spent = self.n_insertions_ if old else 0
-            new = self._grow_trees(trees, problem, old, spent, shown)
+            new = self._grow_trees(trees, training_set, old, spent, shown)
             self.estimators_ = old + new
             self.n_insertions_ = spent + sum(tree.n_insertions_ for tree in new)
 
@@ -241,7 +241,7 @@ class BanditForest(SparseInputMixin, ProgressMixin):
             }
         return attributes
 
-    def _grow_trees(self, trees, problem, old, spent, shown):
+    def _grow_trees(self, trees, training_set, old, spent, shown):
         """Grow trees in threads or, within a budget, one after the other."""
         done = []
         shown["fitted"] = lambda: self._fitted_so_far(old + done)
@@ -257,7 +257,12 @@ class BanditForest(SparseInputMixin, ProgressMixin):
         with self._progress(len(trees), verbose=False, **shown) as progress:
             if self.max_insertions is not None:
                 self._grow_within_budget(
-                    trees, problem, self.max_insertions - spent, options, progress, done
+                    trees,
+                    training_set,
+                    self.max_insertions - spent,
+                    options,
+                    progress,
+                    done,
                 )
                 return done
             # Trees are only waited for one by one if there is somebody to tell.
@@ -265,7 +270,7 @@ class BanditForest(SparseInputMixin, ProgressMixin):
             grown = Parallel(
                 n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads", **watched
             )(
-                delayed(grow_one)(tree, problem, i, **options)
+                delayed(grow_one)(tree, training_set, i, **options)
                 for i, tree in enumerate(trees)
             )
             if not watched:
@@ -279,13 +284,13 @@ class BanditForest(SparseInputMixin, ProgressMixin):
             return done
 
     @staticmethod
-    def _grow_within_budget(trees, problem, budget, options, progress, grown):
+    def _grow_within_budget(trees, training_set, budget, options, progress, grown):
         """Grow one tree after the other as long as the next can be paid for."""
         for i, tree in enumerate(trees):
-            if grown and budget < root_cost(tree, problem):
+            if grown and budget < root_cost(tree, training_set):
                 break
             with progress.step("tree"):
-                grow_one(tree, problem, i, budget=max(budget, 0), **options)
+                grow_one(tree, training_set, i, budget=max(budget, 0), **options)
                 grown.append(tree)
             budget -= tree.n_insertions_
             if progress.should_stop:
@@ -397,7 +402,7 @@ def average_trees(trees, X, method):
 
 def grow_one(
     tree,
-    problem,
+    training_set,
     index,
     *,
     bootstrap,
@@ -414,7 +419,7 @@ def grow_one(
     ----------
     tree : DecisionTreeClassifier or DecisionTreeRegressor
         The estimator; its `random_state` is an integer.
-    problem : Problem
+    training_set : TrainingSet
         The packed training set.
     index, n_trees : int
         Number of the tree and of all trees, for messages.
@@ -442,25 +447,27 @@ def grow_one(
     seed = check_random_state(tree.random_state).randint(MAX_INT)
     counts = None
     if bootstrap and weights is None and not balance:
-        counts = draw_counts(tree.random_state, problem.n_samples, n_draws)
+        counts = draw_counts(tree.random_state, training_set.n_samples, n_draws)
         weights = None if counts.dtype == np.uint16 else counts.astype(np.float64)
     elif bootstrap:
         indices = bootstrap_indices(
-            tree.random_state, problem.n_samples, n_draws, weights
+            tree.random_state, training_set.n_samples, n_draws, weights
         )
-        drawn = np.bincount(indices, minlength=problem.n_samples)
+        drawn = np.bincount(indices, minlength=training_set.n_samples)
         if weights is None or DRAWS_BY_WEIGHT:
             weights = drawn.astype(np.float64)
         else:
             weights = weights * drawn
         if balance:
-            weights *= compute_sample_weight("balanced", problem.codes, indices=indices)
+            weights *= compute_sample_weight(
+                "balanced", training_set.codes, indices=indices
+            )
     if weights is not None:
         counts = as_counts(weights)
         weights = weights if counts is None else None
     classes = None
-    if problem.is_classification:
+    if training_set.is_classification:
         # As in scikit-learn, the trees of a forest predict the indices of classes.
-        classes = [np.arange(n, dtype=np.float64) for n in problem.n_classes]
-    tree._grow(problem, classes, seed, counts, weights, budget)
+        classes = [np.arange(n, dtype=np.float64) for n in training_set.n_classes]
+    tree._grow(training_set, classes, seed, counts, weights, budget)
     return tree

@@ -42,14 +42,14 @@ from sklearn_bandit._core.threads import effective_n_threads, limit_threads
 from sklearn_bandit._core.unchanged import unchanged_on_failure
 from sklearn_bandit.tree._validation import encode_classes
 
+from ._boosting.bin_mapper import fit_bin_mapper
 from ._boosting.bin_values import READABLE
 from ._boosting.booster import Booster
 from ._boosting.docs import document
 from ._boosting.early_stopping import EarlyStopping
 from ._boosting.leaf_router import MAX_LEAVES
 from ._boosting.sampled_booster import SampledBooster
-from ._boosting.bin_mapper import fit_bin_mapper
-from ._boosting.training_rows import WorkingSet
+from ._boosting.training_rows import TrainingRows
 
 # With "auto", more samples than this are enough to spare some for early stopping.
 MIN_AUTO_STOPPING = 10_000
@@ -287,7 +287,7 @@ class BanditBoosting(ProgressMixin):
             ).reshape((1, -1))
 
         make_set = partial(
-            WorkingSet,
+            TrainingRows,
             bin_mapper=self._bin_mapper,
             baseline=self._baseline_prediction,
             predictors=self._predictors,

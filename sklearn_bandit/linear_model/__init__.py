@@ -2,11 +2,11 @@
 
 - ``_matching_pursuit``: :class:`BanditMatchingPursuit`, sparse approximation of a
   signal by few of many atoms; each step is a maximum inner product search by sampling
-- ``_sample``: atoms and signals at random rows
-- ``_race``: the race of the atoms on these, and pursuits by races alone
-- ``_fit``: coefficients of one signal, from inner products
-- ``_dictionary``: exact inner products of the atoms, computed when needed
-- ``_columns``: their kernel
+- ``_row_sample``: atoms and signals at random rows
+- ``_elimination``: the race of the atoms on these, and pursuits by races alone
+- ``_coefficients``: coefficients of one signal, from inner products
+- ``_gram``: exact inner products of the atoms, computed when needed
+- ``_inner_products``: their kernel
 - ``_predictor``: :class:`MIPSPredictor`, predictions of a fitted linear classifier with
   many classes and wide input, by ``sklearn_bandit.neighbors.BanditMIPS``
 """

@@ -1,4 +1,4 @@
-"""Coefficients of one signal: see ``_fit.pyx``."""
+"""Coefficients of one signal: see ``_coefficients.pyx``."""
 
 
 cdef class Fit:

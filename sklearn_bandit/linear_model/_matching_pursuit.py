@@ -14,9 +14,9 @@ from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
 from .._core.unchanged import unchanged_on_failure
-from ._gram import Dictionary, OutOfRange
 from ._coefficients import Fit
 from ._elimination import Race
+from ._gram import Dictionary, OutOfRange
 from ._row_sample import FIRST_ROWS, Sample
 
 # A product at a random row costs as much as so many in a row, on atoms of millions of

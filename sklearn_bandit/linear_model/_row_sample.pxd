@@ -1,4 +1,4 @@
-"""Atoms and signals at random rows: see ``_sample.pyx``."""
+"""Atoms and signals at random rows: see ``_row_sample.pyx``."""
 
 from libc.stdint cimport uint64_t
 

@@ -1,4 +1,4 @@
-"""The head of an index and its search; see ``_head.pyx``."""
+"""The head of an index and its search; see ``_coordinate_sample.pyx``."""
 
 from cython cimport floating
 

@@ -1,4 +1,4 @@
-"""Search by sampling from the atoms themselves; see ``_units.pyx``."""
+"""Search by sampling from the atoms themselves; see ``_direct_sampling.pyx``."""
 
 from cython cimport floating
 

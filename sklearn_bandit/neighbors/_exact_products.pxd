@@ -1,4 +1,4 @@
-"""Leaf kernels over rows of atoms, for the searches; see ``_rows.pyx``."""
+"""Leaf kernels over rows of atoms, for the searches; see ``_exact_products.pyx``."""
 
 from cython cimport floating
 

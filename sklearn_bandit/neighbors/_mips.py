@@ -13,8 +13,8 @@ from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, valid
 from .._core.threads import effective_n_threads
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
-from ._index import AtomIndex
 from ._dispatch import Request, search
+from ._index import AtomIndex
 from ._search import to_single
 
 # Sparse queries are made dense so many entries at a time.

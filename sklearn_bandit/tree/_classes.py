@@ -22,16 +22,16 @@ from sklearn_bandit._core.threads import effective_n_threads
 from sklearn_bandit._core.unchanged import unchanged_on_failure
 
 from .._core.typing import MatrixLike
-from ._docs import document
 from ._building.build import (
     PARAMETER_CONSTRAINTS,
     THRESHOLD_CONSTRAINTS,
     count_features,
     grow_tree,
 )
-from ._building.subtrees import can_cut, grow_limbed, smallest_cut
-from ._building.training_set import Problem, as_counts
-from ._building.subsample import grow_scouted, pays_to_scout
+from ._building.subsample import grow_on_subsample, pays_to_subsample
+from ._building.subtrees import can_divide, grow_in_subtrees, smallest_divided
+from ._building.training_set import TrainingSet, as_counts
+from ._docs import document
 from ._validation import (
     SparseInputMixin,
     check_regression_targets,
@@ -125,37 +125,43 @@ class _BanditTree(SparseInputMixin, ProgressMixin):
         seed = random_state.randint(MAX_INT)
         n_threads = effective_n_threads(None)
         n_channels = codes.shape[1] + 2 if classes is None else n_classes.sum()
-        if pays_to_scout(self, X, n_channels, weights):
-            problem = Problem(
+        if pays_to_subsample(self, X, n_channels, weights):
+            training_set = TrainingSet(
                 None, codes, n_classes, self.criterion, n_features_in=X.shape[1]
             )
-            tree, n_insertions = grow_scouted(self, X, problem, seed, n_threads)
-            self._set_tree(tree, n_insertions, problem, classes)
+            tree, n_insertions = grow_on_subsample(
+                self, X, training_set, seed, n_threads
+            )
+            self._set_tree(tree, n_insertions, training_set, classes)
             return self
         packed = pack_samples(self, X, self.max_bins, n_threads, seed, weights)
-        problem = Problem(packed, codes, n_classes, self.criterion, weights=weights)
+        training_set = TrainingSet(
+            packed, codes, n_classes, self.criterion, weights=weights
+        )
         # Rows without weight have no part in anything.
         n_used = len(y) if weights is None else np.count_nonzero(weights)
         counts = None if weights is None else as_counts(weights)
         if counts is not None:
             weights = None
-        if can_cut(self, n_used, X.shape[1], n_channels) and n_used >= smallest_cut(
-            self, X.shape[1]
-        ):
-            tree, n_insertions = grow_limbed(
-                self, problem, seed, n_threads, counts, weights
+        if can_divide(
+            self, n_used, X.shape[1], n_channels
+        ) and n_used >= smallest_divided(self, X.shape[1]):
+            tree, n_insertions = grow_in_subtrees(
+                self, training_set, seed, n_threads, counts, weights
             )
-            self._set_tree(tree, n_insertions, problem, classes)
+            self._set_tree(tree, n_insertions, training_set, classes)
             return self
-        self._grow(problem, classes, seed, counts, weights, self.max_insertions)
+        self._grow(training_set, classes, seed, counts, weights, self.max_insertions)
         return self
 
-    def _grow(self, problem, classes, seed, counts, weights, budget):
+    def _grow(self, training_set, classes, seed, counts, weights, budget):
         """Grow the tree and set the fitted attributes."""
-        tree, n_insertions = grow_tree(self, problem, seed, counts, weights, budget)
-        self._set_tree(tree, n_insertions, problem, classes)
+        tree, n_insertions = grow_tree(
+            self, training_set, seed, counts, weights, budget
+        )
+        self._set_tree(tree, n_insertions, training_set, classes)
 
-    def _set_tree(self, tree, n_insertions, problem, classes):
+    def _set_tree(self, tree, n_insertions, training_set, classes):
         """Set the fitted attributes."""
         if self.criterion == "friedman_mse":
             warnings.warn(
@@ -164,15 +170,15 @@ class _BanditTree(SparseInputMixin, ProgressMixin):
                 FutureWarning,
                 stacklevel=2,
             )
-        self.n_features_in_ = problem.n_features_in
-        self.max_features_ = count_features(self.max_features, problem.n_features)
-        self.n_outputs_ = len(problem.n_classes)
+        self.n_features_in_ = training_set.n_features_in
+        self.max_features_ = count_features(self.max_features, training_set.n_features)
+        self.n_outputs_ = len(training_set.n_classes)
         if classes is not None:
             self.classes_ = classes
-            self.n_classes_ = problem.n_classes
+            self.n_classes_ = training_set.n_classes
             if self.n_outputs_ == 1:
                 self.classes_ = classes[0]
-                self.n_classes_ = problem.n_classes[0]
+                self.n_classes_ = training_set.n_classes[0]
         self.tree_ = tree
         self.n_insertions_ = n_insertions
         if self.ccp_alpha > 0.0:

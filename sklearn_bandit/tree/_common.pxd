@@ -23,8 +23,8 @@ cdef struct Block:
     Py_ssize_t stride
     const uint8_t* columns      # bins, column by column; NULL in a copy
     Py_ssize_t n_rows
-    const uint8_t* turned       # a copy of wide rows: its bins, column by column
-    Py_ssize_t turned_stride    # from a column to the next
+    const uint8_t* transposed       # a copy of wide rows: its bins, column by column
+    Py_ssize_t transposed_stride    # from a column to the next
     const double* low           # smallest and largest value in each bin of each feature
     const double* high
     Py_ssize_t n_values         # bins that these two have room for, per feature
@@ -46,8 +46,8 @@ cdef inline const uint8_t* bins_of(
     stride[0] = 1
     if block.columns != NULL:
         return block.columns + feature * block.n_rows
-    if block.turned != NULL:
-        return block.turned + feature * block.turned_stride
+    if block.transposed != NULL:
+        return block.transposed + feature * block.transposed_stride
     stride[0] = block.stride
     return block.rows + feature
 
@@ -74,7 +74,7 @@ cdef struct Split:
     int32_t rank                # the largest rank that goes left; -1: by bins
     bint missing_left           # where missing values go
     bint has_missing            # whether the node has any in this feature
-    double score                # the larger the better; see Target.score
+    double score                # the larger the better; see Criterion.score
     double* left                # totals of the left child: room for n_channels
 
 

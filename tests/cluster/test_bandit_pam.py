@@ -8,7 +8,7 @@ from sklearn_bandit.bandit import student_quantile
 from sklearn_bandit.cluster import BanditKMedoids, _bandit_pam
 from sklearn_bandit.cluster._bandit_pam import BanditSearch, quantile_table
 from sklearn_bandit.cluster._cache import RowCache
-from sklearn_bandit.cluster._medoid_state import Clusters
+from sklearn_bandit.cluster._medoid_state import MedoidState
 from sklearn_bandit.cluster._metrics import DenseDistances
 from sklearn_bandit.cluster._pam import ExactSearch, FullMatrix
 from sklearn_bandit.cluster._reference_sample import Sample
@@ -19,9 +19,9 @@ def searches(X, k, seed, block=64):
     rng = np.random.default_rng(seed)
     weights = np.ones(len(X))
     ordered = DenseDistances(X, "euclidean", np.arange(len(X)), 1)
-    exact = Clusters(FullMatrix(ordered), ordered.order, weights, k, 1)
+    exact = MedoidState(FullMatrix(ordered), ordered.order, weights, k, 1)
     mixed = DenseDistances(X, "euclidean", rng.permutation(len(X)), 1)
-    sampled = Clusters(RowCache(mixed, 2**24), mixed.order, weights, k, 1)
+    sampled = MedoidState(RowCache(mixed, 2**24), mixed.order, weights, k, 1)
     sample = Sample(mixed, block, 2**26, 1)
     return ExactSearch(exact, 0.0), BanditSearch(sampled, sample, 0.0, 0.01, 64)
 

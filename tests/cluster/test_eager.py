@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sklearn_bandit.cluster import BanditKMedoids, _eager
-from sklearn_bandit.cluster._medoid_state import Clusters
+from sklearn_bandit.cluster._medoid_state import MedoidState
 from sklearn_bandit.cluster._metrics import DenseDistances
 from sklearn_bandit.cluster._pam import FullMatrix
 
@@ -12,7 +12,7 @@ from sklearn_bandit.cluster._pam import FullMatrix
 def best_change(X, medoids):
     """Best change of the loss by any swap, relative to the loss."""
     distances = DenseDistances(X, "euclidean", np.arange(len(X)), 1)
-    clusters = Clusters(
+    clusters = MedoidState(
         FullMatrix(distances), distances.order, np.ones(len(X)), len(medoids), 1
     )
     clusters.set(medoids)

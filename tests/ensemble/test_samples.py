@@ -9,8 +9,8 @@ from sklearn.datasets import make_hastie_10_2
 
 from sklearn_bandit import ensemble
 from sklearn_bandit._compat import DRAWS_BY_WEIGHT
-from sklearn_bandit.tree._data import bootstrap
 from sklearn_bandit.tree import _validation
+from sklearn_bandit.tree._data import bootstrap
 
 FORESTS = [getattr(ensemble, name) for name in ensemble.__all__ if "Hist" not in name]
 PATCHES = [ensemble.RandomPatchesClassifier, ensemble.RandomPatchesRegressor]

@@ -21,8 +21,8 @@ from sklearn_bandit import tree
 from sklearn_bandit.tree._building import subtrees
 from sklearn_bandit.tree._building import subsample
 
-subtrees.MIN_CUT = 20 * 20_000
-subsample.MIN_SCOUTS = 512
+subtrees.MIN_DIVIDED_VALUES = 20 * 20_000
+subsample.MIN_SUBSAMPLED_PER_LEAF = 512
 X = np.random.default_rng(0).standard_normal((60_000, 20)).astype(np.float32)
 y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
 pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -51,7 +51,7 @@ print(*outcomes)
         ("tree.DecisionTreeClassifier(max_depth=3)", 2),
         ("tree.DecisionTreeRegressor(solver='exact', max_leaf_nodes=2**62)", 2),
     ],
-    ids=["limbs", "limbs in more threads", "scouts", "best first"],
+    ids=["subtrees", "subtrees in more threads", "subsample", "best first"],
 )
 def test_address_space(model, n_threads):
     result = subprocess.run(

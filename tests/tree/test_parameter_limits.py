@@ -68,9 +68,9 @@ def test_huge_depth_is_not_one_to_scout(value):
     """Two to its power is not computed, nor is what is left of it in 64 bits."""
     X = np.zeros((10**6, 1), dtype=np.float32)
     model = tree.DecisionTreeClassifier(max_depth=value)
-    assert not subsample.pays_to_scout(model, X, 2, None)
+    assert not subsample.pays_to_subsample(model, X, 2, None)
     shallow = tree.DecisionTreeClassifier(max_depth=np.int8(1))
-    assert subsample.pays_to_scout(shallow, X, 2, None)
+    assert subsample.pays_to_subsample(shallow, X, 2, None)
 
 
 def test_huge_numbers_of_a_forest(data):

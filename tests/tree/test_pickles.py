@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_bandit import ensemble, tree
-from sklearn_bandit.tree._building import build
-from sklearn_bandit.tree._building import subtrees
-from sklearn_bandit.tree._building import subsample
+from sklearn_bandit.tree._building import build, subsample, subtrees
 
 CLASS_CRITERIA = ["gini", "entropy", "log_loss"]
 REAL_CRITERIA = ["squared_error", "poisson", "absolute_error"]
@@ -100,13 +98,13 @@ def test_forests(name):
 def test_trees_of_limbs(kind, monkeypatch):
     joined = []
 
-    def join(limb):
-        joined.append(len(limb.limbs))
-        put_together(limb)
+    def join(subtree):
+        joined.append(len(subtree.subtrees))
+        put_together(subtree)
 
-    put_together = subtrees.Limb.join
-    monkeypatch.setattr(subtrees.Limb, "join", join)
-    monkeypatch.setattr(subtrees, "MIN_CUT", 6 * 20_000)
+    put_together = subtrees.Subtree.join
+    monkeypatch.setattr(subtrees.Subtree, "join", join)
+    monkeypatch.setattr(subtrees, "MIN_DIVIDED_VALUES", 6 * 20_000)
     monkeypatch.setattr(build, "MIN_ROWS_REAL", 8_000)
     X, score = make_samples(60_000)
     y = score if kind == "Regressor" else score > 0
@@ -117,8 +115,8 @@ def test_trees_of_limbs(kind, monkeypatch):
 
 @pytest.mark.parametrize("tol", [0.0, 0.1])
 def test_scouted_trees(tol, monkeypatch):
-    monkeypatch.setattr(subsample, "MIN_SCOUTS", 512)
+    monkeypatch.setattr(subsample, "MIN_SUBSAMPLED_PER_LEAF", 512)
     X, score = make_samples(80_000)
     model = tree.DecisionTreeClassifier(max_depth=4, tol=tol, random_state=0)
-    assert subsample.pays_to_scout(model, X, 2, None)
+    assert subsample.pays_to_subsample(model, X, 2, None)
     assert_equal_pickles(lambda: model, X, score > 0)

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_regression
-from sklearn_bandit.tree._building.builder import Grower
+from sklearn_bandit.tree._building.builder import Builder
 from sklearn_bandit.tree._building.node_buffer import NodeBuffer
 
 from sklearn_bandit import tree
 from sklearn_bandit.bandit import normal_radius, split_delta
 from sklearn_bandit.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn_bandit.tree._building import build
+from sklearn_bandit.tree._building.training_set import TrainingSet
 from sklearn_bandit.tree._data.packed_rows import pack
-from sklearn_bandit.tree._building.training_set import Problem
 
 
 @pytest.fixture(scope="module")
@@ -90,15 +90,15 @@ def test_budget_is_kept(labelled):
 
 def make_splitter(estimator, X, y):
     """Make the splitter of an estimator, and what grows a tree with it."""
-    problem = Problem(pack(X), y.reshape(-1, 1), np.array([2]), "gini")
-    target = problem.target_maker()()
+    training_set = TrainingSet(pack(X), y.reshape(-1, 1), np.array([2]), "gini")
+    target = training_set.criterion_maker()()
     splitter = build.make_splitter(
-        estimator, problem, target, None, None, 0, False, len(y), False
+        estimator, training_set, target, None, None, 0, False, len(y), False
     )
-    grower = Grower(
-        problem.packed,
+    builder = Builder(
+        training_set.packed,
         splitter,
-        problem.ids(),
+        training_set.ids(),
         max_depth=1,
         min_samples_split=2,
         min_samples_leaf=1,
@@ -109,7 +109,7 @@ def make_splitter(estimator, X, y):
         ranker=None,
         buffer=NodeBuffer(),
     )
-    return splitter, grower
+    return splitter, builder
 
 
 def test_counts_what_it_inserts():
@@ -119,8 +119,8 @@ def test_counts_what_it_inserts():
     score = X @ [0.0, 2.0, 3.0, 1.5, 1.0, 0.5] + 3.0 * rng.normal(size=len(X))
     y = (score > score.mean()).astype(int)
     model = tree.DecisionTreeClassifier(solver="mab-thesis", batch_size=500)
-    splitter, grower = make_splitter(model, X, y)
-    grower.grow()
+    splitter, builder = make_splitter(model, X, y)
+    builder.grow()
     inserted = np.asarray(splitter.cells).sum(axis=(1, 2))
     assert len(np.unique(inserted)) > 2
     assert inserted.max() < len(X)

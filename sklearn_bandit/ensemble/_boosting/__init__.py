@@ -2,21 +2,21 @@
 
 Data flows one way:
 
-1. ``_thresholds`` finds scikit-learn's bin thresholds. ``_working_set`` has the rows
-   that trees are fitted to, all or as many as ``_sampling`` has drawn by then:
-   ``_binning`` assigns their values to bins, one byte a value, column by column, and
-   ``_routing`` takes rows that join through the trees that there are.
-2. ``_layout`` decides how rows are read: features in groups whose histograms fit the
-   cache, features of which few combinations occur as one (``_bundles``), features with
-   one frequent bin as lists of their other bins only. ``_rows`` writes the rows in that
+1. ``bin_mapper`` finds scikit-learn's bin thresholds. ``training_rows`` has the rows
+   that trees are fitted to, all or as many as ``row_sampling`` has drawn by then:
+   ``bin_values`` assigns their values to bins, one byte a value, column by column, and
+   ``leaf_router`` takes rows that join through the trees that there are.
+2. ``layout`` decides how rows are read: features in groups whose histograms fit the
+   cache, features of which few combinations occur as one (``bundles``), features with
+   one frequent bin as lists of their other bins only. ``row_lists`` writes the rows in that
    form.
-3. ``_grower`` grows one tree, best leaf first: ``_histogram`` sums gradients and
-   hessians of a node by bin, ``_splits`` finds the best split in them, ``_partition``
+3. ``grower`` grows one tree, best leaf first: ``histogram`` sums gradients and
+   hessians of a node by bin, ``splits`` finds the best split in them, ``partition``
    sorts the rows into its sides.
-4. ``_losses`` computes gradients and hessians of the logistic losses (the others are
-   scikit-learn's); ``_booster`` adds trees that see all rows, ``_sampled_booster``
+4. ``losses`` computes gradients and hessians of the logistic losses (the others are
+   scikit-learn's); ``booster`` adds trees that see all rows, ``sampled_booster``
    trees that see samples.
-5. ``_early_stopping`` judges when to stop, ``_predictor`` hands the trees over, and
+5. ``early_stopping`` judges when to stop, ``predictor`` hands the trees over, and
    ``_hist_gradient_boosting`` (one level up) has the estimators.
 
 All threads are those of one OpenMP, also for what numpy and scikit-learn compute

@@ -76,7 +76,7 @@ cdef void _find_bins(
             bins[i] = <uint8_t> bin_
 
 
-cdef class Binner:
+cdef class BinAssigner:
     """Tables that put the values of each feature into bins.
 
     Parameters

@@ -20,7 +20,7 @@ from .histogram import HistogramBuilder
 from .layout import Layout
 from .losses import binomial, multinomial
 from .predictor import PredictorMaker
-from .row_lists import Rows
+from .row_lists import RowLists
 
 # Raw predictions whose gradients are worth a task of their own: some 30 microseconds,
 # of which the call takes five.
@@ -36,7 +36,7 @@ class Booster:
 
     Parameters
     ----------
-    data : WorkingSet
+    data : TrainingRows
         The training set; its raw predictions are changed in place.
     loss : BaseLoss
         scikit-learn's loss.
@@ -99,7 +99,7 @@ class Booster:
             n_grown=self.n_grown,
             n_threads=self.n_threads,
         )
-        self.rows = Rows(self.layout, data.columns, self.n_threads)
+        self.rows = RowLists(self.layout, data.columns, self.n_threads)
         self.growers = []
         width = 1 if self.loss.constant_hessian else 2
         shape = (data.raw.shape[1], data.n_rows, width)
@@ -208,7 +208,7 @@ def leaf_values(grower, loss, data, k):
         Has grown the tree.
     loss : BaseLoss
         The loss.
-    data : WorkingSet
+    data : TrainingRows
         The grower's rows.
     k : int
         Which tree of the iteration it is.
@@ -248,7 +248,7 @@ def compute_gradients(loss, y, raw, sample_weight, out, n_threads):
         return
 
     def compute(rows):
-        # In our own threads, see ``_tasks``, and not in those of the loss.
+        # In our own threads, see ``tasks``, and not in those of the loss.
         arguments = {
             "y_true": y[rows],
             "raw_prediction": raw[rows],

@@ -22,7 +22,7 @@ class EarlyStopping:
         The estimator that is being fitted; its scores are appended to.
     booster : Booster
         Has the training data and their raw predictions.
-    held_out : WorkingSet or None
+    held_out : TrainingRows or None
         Validation data.
     is_warm : bool
         Whether there are trees already.

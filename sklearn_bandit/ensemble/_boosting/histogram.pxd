@@ -1,13 +1,13 @@
-"""Histograms of a node: see ``_histogram.pyx``."""
+"""Histograms of a node: see ``histogram.pyx``."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from .row_lists cimport Rows
+from .row_lists cimport RowLists
 
 cdef class HistogramBuilder:
     """Sums of the rows of a node by cell."""
 
-    cdef readonly Rows rows
+    cdef readonly RowLists rows
     cdef readonly int width             # doubles a cell: 4, 2 if hessians are constant
     cdef readonly Py_ssize_t total_cells
     cdef int n_threads

@@ -11,7 +11,7 @@ rows share a bin. A large node is cut into chunks of rows, each with a histogram
 own. Chunks depend on the node alone, and their sums are added in order: the result is
 the same for any number of threads.
 
-What is inserted are the slots of ``_layout``. Where a group has bundles, the cells of
+What is inserted are the slots of ``layout``. Where a group has bundles, the cells of
 its features are summed from the slots afterwards.
 """
 
@@ -23,7 +23,7 @@ from libc.string cimport memcpy, memset
 
 from sklearn_bandit._core.simd cimport inline_void, prefetch, simd_256_void
 
-from .row_lists cimport GroupRows, Rows
+from .row_lists cimport GroupRows, RowLists
 
 cdef enum:
     # Most chunks of a node, and so most threads that work on one group.
@@ -231,7 +231,7 @@ cdef class HistogramBuilder:
     ----------
     layout : Layout
         Groups and cells.
-    rows : Rows
+    rows : RowLists
         The rows in that layout.
     constant_hessian : bool
         Whether all hessians are 1.
@@ -239,7 +239,7 @@ cdef class HistogramBuilder:
         Threads to use.
     """
 
-    def __cinit__(self, layout, Rows rows, bint constant_hessian, int n_threads):
+    def __cinit__(self, layout, RowLists rows, bint constant_hessian, int n_threads):
         self.rows = rows
         self.width = 2 if constant_hessian else 4
         self.total_cells = layout.total_cells

@@ -5,7 +5,7 @@ of its missing values if it has any, packed without gaps. Row by row, the data a
 of the slots that the row falls into, as 16-bit numbers, so that inserting a row is one
 addition for each number. A slot is a cell, with two exceptions:
 
-- Features of which few combinations occur are a *bundle* (see ``_bundles``), whose
+- Features of which few combinations occur are a *bundle* (see ``bundles``), whose
   slots are the combinations.
 - A feature most of whose values are in one bin (an indicator column, a pixel that is
   mostly black) is *sparse*: its frequent bin is left out of the lists. What would have

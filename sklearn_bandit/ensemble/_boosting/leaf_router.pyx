@@ -64,7 +64,7 @@ cdef void _route_categorical(
             leaves[i] = new
 
 
-cdef class Router:
+cdef class LeafRouter:
     """The splits of trees in order, ready to be applied to rows.
 
     Parameters

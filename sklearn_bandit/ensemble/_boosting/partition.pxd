@@ -1,4 +1,4 @@
-"""The rows of a tree's nodes: see ``_partition.pyx``."""
+"""The rows of a tree's nodes: see ``partition.pyx``."""
 
 from libc.stdint cimport uint8_t, uint32_t
 

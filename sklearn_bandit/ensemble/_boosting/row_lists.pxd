@@ -1,4 +1,4 @@
-"""Rows as lists of slots: see ``_rows.pyx``."""
+"""Rows as lists of slots: see ``row_lists.pyx``."""
 
 from libc.stdint cimport int64_t, uint16_t
 
@@ -9,7 +9,7 @@ cdef struct GroupRows:
     Py_ssize_t n_slots          # of the group
 
 
-cdef class Rows:
+cdef class RowLists:
     """The rows of a matrix of bins, group by group."""
 
     cdef readonly Py_ssize_t n_samples

@@ -16,7 +16,7 @@ cdef enum:
     BLOCK_ROWS = 512
 
 
-cdef class Rows:
+cdef class RowLists:
     """The rows of a matrix of bins, group by group.
 
     Parameters

@@ -9,7 +9,7 @@ than a tolerated share of what the tree gains, the next trees see twice as many 
 Gains shrink from tree to tree, and the sample grows with them, at last to all rows.
 
 Samples are drawn from a working set, in turn: only its rows are put into bins and pass
-through the trees (see ``_working_set``). It is in random order, so that any stretch of
+through the trees (see ``training_rows``). It is in random order, so that any stretch of
 it is a sample, read where it is. Trees that see the same rows again and again fit their
 noise; but a row that joins costs as much as growing several trees on it, and nobody
 knows how many trees there will be. So the set is doubled whenever the work of growing
@@ -20,7 +20,7 @@ import numpy as np
 
 from .booster import Booster, best_constant, compute_gradients, leaf_values
 from .grower import EPSILON
-from .leaf_router import Router, add_leaves
+from .leaf_router import LeafRouter, add_leaves
 
 # Samples that fit into the first working set. With one instead of two, 10 million rows
 # of 28 features have a loss of 0.530 instead of 0.528 after 40 trees.
@@ -43,7 +43,7 @@ class SampledBooster(Booster):
 
     Parameters
     ----------
-    data : WorkingSet
+    data : TrainingRows
         The training set, of which no row has joined yet.
     where : {"all", "sample", "lazy"}
         Where the values of leaves come from: the working set, or the sample. "lazy" is
@@ -176,7 +176,7 @@ class SampledBooster(Booster):
         predictor = self.maker.make(table, values)
         if self.where == "lazy":
             return n_insertions, predictor
-        router = Router([predictor], data.missing_bin, grower.n_threads)
+        router = LeafRouter([predictor], data.missing_bin, grower.n_threads)
         if self.where == "sample":
             router.add_to(data.columns, data.raw[:, k : k + 1])
         else:

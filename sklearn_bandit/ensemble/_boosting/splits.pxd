@@ -1,4 +1,4 @@
-"""The best split of a node: see ``_splits.pyx``."""
+"""The best split of a node: see ``splits.pyx``."""
 
 from libc.stdint cimport uint8_t, uint32_t
 

@@ -12,12 +12,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from .bin_values import Binner
-from .leaf_router import MAX_LEAVES, Router
+from .bin_values import BinAssigner
+from .leaf_router import MAX_LEAVES, LeafRouter
 from .row_sampling import draw_rounds
 
 
-class WorkingSet:
+class TrainingRows:
     """Rows in bins with targets, weights and raw predictions; more can join.
 
     Parameters
@@ -57,7 +57,7 @@ class WorkingSet:
         self.X = X
         self.all_y = y
         self.all_weights = sample_weight
-        self.binner = Binner(
+        self.binner = BinAssigner(
             bin_mapper.bin_thresholds_,
             bin_mapper.is_categorical_,
             int(bin_mapper.missing_values_bin_idx_),
@@ -151,7 +151,7 @@ class WorkingSet:
         trees = [predictor for iteration in predictors for predictor in iteration]
         if all(len(predictor.nodes) < 2 * MAX_LEAVES for predictor in trees):
             if trees:
-                Router(trees, self.missing_bin, self.n_threads).add_to(columns, raw)
+                LeafRouter(trees, self.missing_bin, self.n_threads).add_to(columns, raw)
             return
         for k, predictor in enumerate(trees):
             raw[:, k % raw.shape[1]] += predictor.predict_binned(

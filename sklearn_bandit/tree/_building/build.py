@@ -6,15 +6,15 @@ from numbers import Integral, Real
 import numpy as np
 
 from sklearn_bandit._compat import Interval, StrOptions
-
-from sklearn_bandit.tree._splitters.mab import BanditSplitter
-from .builder import Grower
-from .export import to_sklearn_tree
-from sklearn_bandit.tree._data.packed_rows import MAX_BINS
-from sklearn_bandit.tree._splitters.rank_search import RankSearch
 from sklearn_bandit.tree._data.local_ranks import Ranker
+from sklearn_bandit.tree._data.packed_rows import MAX_BINS
 from sklearn_bandit.tree._splitters.exact import Splitter
+from sklearn_bandit.tree._splitters.mab import BanditSplitter
 from sklearn_bandit.tree._splitters.mab_thesis import ThesisSplitter
+from sklearn_bandit.tree._splitters.rank_search import RankSearch
+
+from .builder import Builder
+from .export import to_sklearn_tree
 
 MAX_INT64 = np.iinfo(np.int64).max
 MAX_INT32 = np.iinfo(np.int32).max
@@ -71,14 +71,14 @@ THRESHOLD_CONSTRAINTS = {
 }
 
 
-def grow_tree(estimator, problem, seed, counts=None, weights=None, budget=None):
+def grow_tree(estimator, training_set, seed, counts=None, weights=None, budget=None):
     """Grow the tree of one estimator.
 
     Parameters
     ----------
     estimator : DecisionTreeClassifier or DecisionTreeRegressor
         Its parameters say how to grow.
-    problem : Problem
+    training_set : TrainingSet
         The training set.
     seed : int
         Of all random choices.
@@ -94,36 +94,36 @@ def grow_tree(estimator, problem, seed, counts=None, weights=None, budget=None):
     n_insertions : int
         Insertions made.
     """
-    buffer = problem.take_buffer()
+    buffer = training_set.take_buffer()
     nodes, values, depth, n_insertions = grow_nodes(
         estimator,
-        problem,
-        problem.target_maker(counts, weights)(),
-        problem.ids(counts, weights),
-        problem.total_weight(counts, weights),
+        training_set,
+        training_set.criterion_maker(counts, weights)(),
+        training_set.ids(counts, weights),
+        training_set.total_weight(counts, weights),
         seed,
         buffer,
         budget=budget,
     )
-    tree = finish_tree(problem, nodes, values, depth)
-    problem.buffers.append(buffer)
+    tree = finish_tree(training_set, nodes, values, depth)
+    training_set.buffers.append(buffer)
     return tree, n_insertions
 
 
-def finish_tree(problem, nodes, values, depth):
+def finish_tree(training_set, nodes, values, depth):
     """Make scikit-learn's tree of nodes."""
-    if problem.features is not None:
+    if training_set.features is not None:
         inner = nodes["left_child"] >= 0
-        nodes["feature"][inner] = problem.features[nodes["feature"][inner]]
+        nodes["feature"][inner] = training_set.features[nodes["feature"][inner]]
     return to_sklearn_tree(
-        nodes, values, depth, problem.n_features_in, problem.n_classes
+        nodes, values, depth, training_set.n_features_in, training_set.n_classes
     )
 
 
 def grow_nodes(
     estimator,
-    problem,
-    target,
+    training_set,
+    criterion,
     ids,
     total_weight,
     seed,
@@ -138,14 +138,14 @@ def grow_nodes(
 
     Parameters
     ----------
-    estimator, problem, seed, budget
+    estimator, training_set, seed, budget
         As for `grow_tree`.
-    target : Target
+    criterion : Criterion
         What to predict.
     ids : ndarray of uint32
         The samples to learn from; changed in place.
     total_weight : float
-        Of all samples of the problem.
+        Of all samples of the training_set.
     buffer : NodeBuffer
         Where the nodes go.
     start_depth : int
@@ -167,7 +167,7 @@ def grow_nodes(
     n_insertions : int
         Insertions made.
     """
-    n_samples = problem.n_samples
+    n_samples = training_set.n_samples
     # One more than there are samples says as much as any larger number.
     min_samples_leaf = cap(
         _as_count(estimator.min_samples_leaf, n_samples), n_samples + 1
@@ -177,11 +177,11 @@ def grow_nodes(
         cap(_as_count(estimator.min_samples_split, n_samples), n_samples + 1),
         2 * min_samples_leaf,
     )
-    constraints = monotonic_constraints(estimator, problem)
+    constraints = monotonic_constraints(estimator, training_set)
     splitter = make_splitter(
         estimator,
-        problem,
-        target,
+        training_set,
+        criterion,
         constraints,
         budget,
         seed,
@@ -193,8 +193,8 @@ def grow_nodes(
     max_depth = MAX_INT32 if max_depth is None else cap(max_depth, MAX_INT32)
     # Every leaf has a sample.
     max_leaf_nodes = -1 if max_leaf_nodes is None else cap(max_leaf_nodes, len(ids))
-    grower = Grower(
-        problem.packed,
+    builder = Builder(
+        training_set.packed,
         splitter,
         ids,
         max_depth=max_depth - start_depth,
@@ -204,17 +204,17 @@ def grow_nodes(
         min_impurity_decrease=estimator.min_impurity_decrease,
         max_leaf_nodes=max_leaf_nodes,
         monotonic=constraints is not None,
-        ranker=make_ranker(estimator, problem),
+        ranker=make_ranker(estimator, training_set),
         buffer=buffer,
     )
-    nodes, values = grower.grow()
-    return nodes, values, grower.depth, splitter.n_insertions
+    nodes, values = builder.grow()
+    return nodes, values, builder.depth, splitter.n_insertions
 
 
 def make_splitter(
     estimator,
-    problem,
-    target,
+    training_set,
+    criterion,
     constraints,
     budget,
     seed,
@@ -223,13 +223,13 @@ def make_splitter(
     is_subset,
 ):
     """Make the splitter that an estimator's `solver` asks for."""
-    packed = problem.packed
-    max_features = count_drawn(estimator, problem.n_features)
+    packed = training_set.packed
+    max_features = count_drawn(estimator, training_set.n_features)
     if constraints is None:
-        constraints = np.zeros(problem.n_features, dtype=np.int8)
-    n_thresholds = count_thresholds(estimator, problem)
+        constraints = np.zeros(training_set.n_features, dtype=np.int8)
+    n_thresholds = count_thresholds(estimator, training_set)
     arguments = (
-        target,
+        criterion,
         packed.n_bins,
         max_features,
         n_thresholds,
@@ -239,35 +239,37 @@ def make_splitter(
         count_rows,
     )
     if estimator.solver == "mab-thesis":
-        check_thesis_problem(estimator, problem)
+        check_thesis_problem(estimator, training_set)
     n_sets = 0
     if (
-        target.subtracts
+        criterion.subtracts
         and packed.ranks is None
         and n_thresholds == 0
-        and max_features >= problem.n_features
+        and max_features >= training_set.n_features
         and estimator.max_leaf_nodes is None
     ):
-        size = N_SLOTS * problem.n_features * target.n_channels
+        size = N_SLOTS * training_set.n_features * criterion.n_channels
         n_sets = min(MAX_SETS, MAX_CELLS // size, n_rows // SET_ROWS + 2)
     if not (
-        target.has_losses
+        criterion.has_losses
         and samples_nodes(
             estimator,
-            problem.n_samples,
-            problem.n_features,
-            target.n_channels,
+            training_set.n_samples,
+            training_set.n_features,
+            criterion.n_channels,
             budget is not None,
         )
     ):
         splitter = Splitter(*arguments, n_sets=n_sets)
-        return with_ranks(splitter, problem, target, n_rows)
+        return with_ranks(splitter, training_set, criterion, n_rows)
     if estimator.solver == "mab-thesis":
         return ThesisSplitter(
             *arguments,
             has_missing=packed.has_missing,
-            n_classes=problem.n_classes[0] if problem.is_classification else 0,
-            entropy=problem.criterion != "gini",
+            n_classes=training_set.n_classes[0]
+            if training_set.is_classification
+            else 0,
+            entropy=training_set.criterion != "gini",
             delta=estimator.delta,
             batch_size=estimator.batch_size,
         )
@@ -278,20 +280,20 @@ def make_splitter(
         batch_size=estimator.batch_size,
         tol=estimator.tol,
         min_rows=smallest_sampled(
-            estimator, max_features, problem.n_features, budget is not None
+            estimator, max_features, training_set.n_features, budget is not None
         ),
         n_samples=n_rows,
         is_subset=is_subset,
         n_sets=0 if is_subset else n_sets,
     )
-    return with_ranks(splitter, problem, target, n_rows)
+    return with_ranks(splitter, training_set, criterion, n_rows)
 
 
-def with_ranks(splitter, problem, target, n_rows):
+def with_ranks(splitter, training_set, criterion, n_rows):
     """Let a splitter search between any two values if these are ranked."""
-    ranks = problem.packed.ranks
+    ranks = training_set.packed.ranks
     if ranks is not None:
-        splitter.use_ranks(RankSearch(ranks, target, problem.criterion, n_rows))
+        splitter.use_ranks(RankSearch(ranks, criterion, training_set.criterion, n_rows))
     return splitter
 
 
@@ -327,30 +329,30 @@ def smallest_sampled(estimator, n_drawn, n_features, has_budget=False):
     return n_rows
 
 
-def check_thesis_problem(estimator, problem):
-    """Raise if the thesis has no rule for the problem."""
+def check_thesis_problem(estimator, training_set):
+    """Raise if the thesis has no rule for the training_set."""
     criteria = (*CLASS_CRITERIA, "squared_error")
-    if len(problem.n_classes) > 1 or problem.criterion not in criteria:
+    if len(training_set.n_classes) > 1 or training_set.criterion not in criteria:
         raise ValueError(
             'solver="mab-thesis" needs a single output and one of the criteria '
-            f"{', '.join(criteria)}; got {len(problem.n_classes)} outputs and "
-            f"{problem.criterion!r}."
+            f"{', '.join(criteria)}; got {len(training_set.n_classes)} outputs and "
+            f"{training_set.criterion!r}."
         )
     if estimator.splitter != "best":
         raise ValueError('solver="mab-thesis" needs splitter="best".')
 
 
-def make_ranker(estimator, problem):
+def make_ranker(estimator, training_set):
     """Make the ranker of small nodes, if there is anything to rank and it pays.
 
     Random thresholds gain nothing from ranks: their trees took a third longer with
     these, and predicted no better.
     """
-    packed = problem.packed
+    packed = training_set.packed
     n_drawn = count_drawn(estimator, packed.n_features)
     if (
         (packed.raw is None and packed.ranks is None)
-        or count_thresholds(estimator, problem) > 0
+        or count_thresholds(estimator, training_set) > 0
         or packed.n_features > RANKED_PER_DRAWN * n_drawn
         or not packed.is_coarse.any()
     ):
@@ -358,11 +360,11 @@ def make_ranker(estimator, problem):
     return Ranker(packed)
 
 
-def root_cost(estimator, problem):
+def root_cost(estimator, training_set):
     """Return the insertions that the search at the root takes at least."""
-    n_features = count_drawn(estimator, problem.n_features)
-    n_rows = problem.n_samples
-    if n_rows >= smallest_sampled(estimator, n_features, problem.n_features, True):
+    n_features = count_drawn(estimator, training_set.n_features)
+    n_rows = training_set.n_samples
+    if n_rows >= smallest_sampled(estimator, n_features, training_set.n_features, True):
         n_rows = cap(estimator.batch_size, n_rows)
     return n_rows * n_features
 
@@ -399,29 +401,29 @@ def count_drawn(estimator, n_features):
     return cap(count_features(estimator.max_features, n_features), n_features)
 
 
-def count_thresholds(estimator, problem):
+def count_thresholds(estimator, training_set):
     """Return the number of random thresholds per feature; 0 for all thresholds."""
     if estimator.splitter == "best":
         return 0
     n_thresholds = getattr(estimator, "n_thresholds", 1)
     if n_thresholds == "sqrt":
-        return max(1, int(np.sqrt(problem.n_features)))
+        return max(1, int(np.sqrt(training_set.n_features)))
     return n_thresholds
 
 
-def monotonic_constraints(estimator, problem):
+def monotonic_constraints(estimator, training_set):
     """Monotonic constraints as the kernels want them, or None if there are none."""
     if estimator.monotonic_cst is None:
         return None
-    if len(problem.n_classes) > 1:
+    if len(training_set.n_classes) > 1:
         raise ValueError(
             "Monotonicity constraints are not supported with multiple outputs."
         )
     constraints = np.asarray(estimator.monotonic_cst)
-    if constraints.shape[0] != problem.n_features_in:
+    if constraints.shape[0] != training_set.n_features_in:
         raise ValueError(
             f"monotonic_cst has shape {constraints.shape[0]} but the input data "
-            f"X has {problem.n_features_in} features."
+            f"X has {training_set.n_features_in} features."
         )
     if not np.isin(constraints, (-1, 0, 1)).all():
         raise ValueError(
@@ -429,10 +431,10 @@ def monotonic_constraints(estimator, problem):
             f" got {np.unique(constraints)}"
         )
     constraints = constraints.astype(np.int8)
-    if problem.features is not None:
-        constraints = constraints[problem.features]
-    if problem.is_classification:
-        if problem.n_classes[0] > 2:
+    if training_set.features is not None:
+        constraints = constraints[training_set.features]
+    if training_set.is_classification:
+        if training_set.n_classes[0] > 2:
             raise ValueError(
                 "Monotonicity constraints are not supported with multiclass "
                 "classification"

@@ -4,7 +4,7 @@ Depth first, a node with few enough rows for the second-level cache has them cop
 together and its whole subtree is grown there. A node with at most 255 rows has its bins
 replaced by the ranks of the raw values among those rows: from there on the search is as
 fine as the data, not as the bins. (Up to some tens of thousands of samples it is from
-the root on: see ``_rank_search.pyx``.)
+the root on: see ``rank_search.pyx``.)
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memset
 from sklearn_bandit._core.memory cimport allocate, reallocate, times
 from sklearn_bandit._core.random cimport random_unit
 from sklearn_bandit._core.simd cimport prefetch
-from sklearn_bandit._core.transpose cimport TURNED_ROWS, turn
+from sklearn_bandit._core.transpose cimport TRANSPOSED_ROWS, transpose
 from sklearn_bandit.tree._common cimport (
     MISSING_BIN,
     UNKNOWN_BIN,
@@ -28,12 +28,12 @@ from sklearn_bandit.tree._common cimport (
     bins_of,
     copy_row,
 )
-from sklearn_bandit.tree._criteria.base cimport Target
+from sklearn_bandit.tree._criteria.base cimport Criterion
 from sklearn_bandit.tree._data.local_ranks cimport MAX_RANKED, Ranker
 from sklearn_bandit.tree._splitters.exact cimport FOUND, SAMPLED, Outcome, Splitter
 
 from .leaf_queue cimport Leaf, LeafQueue, Pending
-from .node_buffer cimport CACHE_LINE, NodeBuffer, NodeRecord, turned_stride
+from .node_buffer cimport CACHE_LINE, NodeBuffer, NodeRecord, transposed_stride
 from .node_buffer import NODE_RECORD
 
 cdef enum:
@@ -61,7 +61,7 @@ cdef enum:
 cdef double EPSILON = 2.220446049250313e-16     # as in scikit-learn's builders
 
 
-cdef class Grower:
+cdef class Builder:
     """Grow a tree.
 
     Parameters
@@ -69,7 +69,7 @@ cdef class Grower:
     packed : PackedData
         The samples in bins.
     splitter : Splitter
-        Finds the splits; knows the target.
+        Finds the splits; knows the criterion.
     ids : ndarray of shape (n,), uint32
         Rows of the samples to learn from, ascending. Those with weight 0 are left out.
     max_depth, min_samples_split, min_samples_leaf : int
@@ -86,7 +86,7 @@ cdef class Grower:
     """
 
     cdef Splitter splitter
-    cdef Target target
+    cdef Criterion criterion
     cdef Block blocks[3]
     cdef const uint8_t[:, ::1] rows
     cdef const uint8_t[:, ::1] columns
@@ -98,7 +98,7 @@ cdef class Grower:
     cdef uint32_t[::1] scratch_ids
     cdef Py_ssize_t copy_rows               # rows that fit into a copied block
     cdef uint8_t* copied                    # these three are the buffer's
-    cdef uint8_t* turned
+    cdef uint8_t* transposed
     cdef uint32_t* origin
     cdef Py_ssize_t max_depth
     cdef Py_ssize_t min_samples_split
@@ -125,11 +125,11 @@ cdef class Grower:
         min_samples_leaf, min_weight_leaf, min_impurity_decrease, max_leaf_nodes,
         monotonic, Ranker ranker, NodeBuffer buffer,
     ):
-        cdef Py_ssize_t n_channels = splitter.target.n_channels
+        cdef Py_ssize_t n_channels = splitter.criterion.n_channels
 
         self.buffer = buffer
         self.splitter = splitter
-        self.target = splitter.target
+        self.criterion = splitter.criterion
         self.rows = packed.rows
         self.columns = packed.columns
         self.low = packed.bin_low
@@ -149,7 +149,7 @@ cdef class Grower:
             self.reserve_copies()
             self.ranker = ranker
             if ranker is not None:
-                self.target.reserve_copy(1, MAX_RANKED)
+                self.criterion.reserve_copy(1, MAX_RANKED)
         else:
             self.queue = LeafQueue(n_channels)
         self.work = <double*> allocate(n_channels, WORK_TOTALS * sizeof(double))
@@ -174,7 +174,7 @@ cdef class Grower:
         block.low = &self.low[0, 0]
         block.high = &self.high[0, 0]
         block.n_values = self.low.shape[1]
-        self.target.describe(block)
+        self.criterion.describe(block)
         if self.splitter.rank_search is not None:
             self.splitter.rank_search.ranks.describe(block)
         return 0
@@ -192,13 +192,13 @@ cdef class Grower:
         self.copy_rows = max(self.copy_rows, min(MAX_RANKED, len(self.ids)))
         self.buffer.reserve_copies(self.copy_rows, stride)
         self.copied = self.buffer.copied
-        self.turned = self.buffer.turned
+        self.transposed = self.buffer.transposed
         self.origin = self.buffer.origin
-        self.target.reserve_copy(0, self.copy_rows)
+        self.criterion.reserve_copy(0, self.copy_rows)
         self.blocks[COPIED] = self.blocks[ALL_ROWS]
         self.blocks[COPIED].columns = NULL
         self.blocks[COPIED].rows = self.copied
-        self.blocks[COPIED].turned = self.turned
+        self.blocks[COPIED].transposed = self.transposed
         self.blocks[COPIED].origin = self.origin
         return 0
 
@@ -226,7 +226,8 @@ cdef class Grower:
         nodes = np.asarray(
             <uint8_t[:self.n_nodes * sizeof(NodeRecord)]> <uint8_t*> self.nodes
         ).view(NODE_RECORD)
-        values = np.asarray(<double[:self.n_nodes, :self.target.n_values]> self.values)
+        n_values = self.criterion.n_values
+        values = np.asarray(<double[:self.n_nodes, :n_values]> self.values)
         return nodes, values
 
     cdef bint is_interrupted(self) noexcept with gil:
@@ -241,7 +242,7 @@ cdef class Grower:
     # -- depth first ----
 
     cdef int grow_depth_first(self) noexcept nogil:
-        cdef Py_ssize_t n_channels = self.target.n_channels
+        cdef Py_ssize_t n_channels = self.criterion.n_channels
         cdef double* totals = self.work
         cdef double* left = self.work + n_channels
         cdef double* right = self.work + 2 * n_channels
@@ -276,7 +277,7 @@ cdef class Grower:
             child.depth += 1
             child.parent = id
             if self.limits.monotonic:
-                middle = self.target.middle(left, right)
+                middle = self.criterion.middle(left, right)
             child.start = node.start + n_left
             child.n = node.n - n_left
             child.is_left = False
@@ -331,8 +332,8 @@ cdef class Grower:
         node.n_constant = 0
         node.lower = -INFINITY
         node.upper = INFINITY
-        self.target.summarise(&self.blocks[0], &self.ids[0], node.n, self.work)
-        self.root_weight = self.target.weight(self.work)
+        self.criterion.summarise(&self.blocks[0], &self.ids[0], node.n, self.work)
+        self.root_weight = self.criterion.weight(self.work)
 
     cdef bint is_leaf(
         self, Py_ssize_t id, const Pending* node, const double* totals
@@ -342,7 +343,7 @@ cdef class Grower:
             node.depth >= self.max_depth
             or node.n < self.min_samples_split
             or node.n < 2 * self.limits.min_samples_leaf
-            or self.target.weight(totals) < 2 * self.limits.min_weight_leaf
+            or self.criterion.weight(totals) < 2 * self.limits.min_weight_leaf
             or self.nodes[id].impurity <= EPSILON
         )
 
@@ -394,9 +395,9 @@ cdef class Grower:
     ) noexcept nogil:
         """Decrease in impurity by a split, weighted by the node's share of the data."""
         return (
-            self.target.weight(totals) * self.target.impurity(totals)
-            - self.target.weight(left) * self.target.impurity(left)
-            - self.target.weight(right) * self.target.impurity(right)
+            self.criterion.weight(totals) * self.criterion.impurity(totals)
+            - self.criterion.weight(left) * self.criterion.impurity(left)
+            - self.criterion.weight(right) * self.criterion.impurity(right)
         ) / self.root_weight
 
     cdef void summarise_children(
@@ -407,20 +408,20 @@ cdef class Grower:
 
         Where nothing is lost in a difference, from the rows of the smaller child.
         """
-        cdef Py_ssize_t k, n_channels = self.target.n_channels
+        cdef Py_ssize_t k, n_channels = self.criterion.n_channels
 
-        if not self.target.keeps_left:
-            self.target.summarise(block, ids, n_left, left)
-            self.target.summarise(block, ids + n_left, n - n_left, right)
+        if not self.criterion.keeps_left:
+            self.criterion.summarise(block, ids, n_left, left)
+            self.criterion.summarise(block, ids + n_left, n - n_left, right)
         elif outcome != FOUND and 2 * n_left > n:
-            self.target.summarise(block, ids + n_left, n - n_left, right)
+            self.criterion.summarise(block, ids + n_left, n - n_left, right)
             for k in range(n_channels):
                 left[k] = totals[k] - right[k]
         else:
             if outcome == FOUND:
                 memcpy(left, self.split.left, n_channels * sizeof(double))
             else:
-                self.target.summarise(block, ids, n_left, left)
+                self.criterion.summarise(block, ids, n_left, left)
             for k in range(n_channels):
                 right[k] = totals[k] - left[k]
 
@@ -431,8 +432,8 @@ cdef class Grower:
         return (
             n_left >= self.limits.min_samples_leaf
             and n - n_left >= self.limits.min_samples_leaf
-            and self.target.weight(left) >= self.limits.min_weight_leaf
-            and self.target.weight(right) >= self.limits.min_weight_leaf
+            and self.criterion.weight(left) >= self.limits.min_weight_leaf
+            and self.criterion.weight(right) >= self.limits.min_weight_leaf
             and not self.limits.monotonic
         )
 
@@ -562,21 +563,21 @@ cdef class Grower:
                 self.copied + i * stride, block.rows + <Py_ssize_t> ids[i] * stride,
                 stride,
             )
-            if self.turned != NULL and (i + 1) % TURNED_ROWS == 0:
-                start = i + 1 - TURNED_ROWS
-                turn(
-                    self.copied + start * stride, stride, TURNED_ROWS, stride,
-                    self.turned + start, turned_stride(node.n),
+            if self.transposed != NULL and (i + 1) % TRANSPOSED_ROWS == 0:
+                start = i + 1 - TRANSPOSED_ROWS
+                transpose(
+                    self.copied + start * stride, stride, TRANSPOSED_ROWS, stride,
+                    self.transposed + start, transposed_stride(node.n),
                 )
-        if self.turned != NULL:
-            self.blocks[COPIED].turned_stride = turned_stride(node.n)
-            start = node.n // TURNED_ROWS * TURNED_ROWS
+        if self.transposed != NULL:
+            self.blocks[COPIED].transposed_stride = transposed_stride(node.n)
+            start = node.n // TRANSPOSED_ROWS * TRANSPOSED_ROWS
             if start < node.n:
-                turn(
-                    self.copied + start * stride, stride, TURNED_ROWS, stride,
-                    self.turned + start, turned_stride(node.n),
+                transpose(
+                    self.copied + start * stride, stride, TRANSPOSED_ROWS, stride,
+                    self.transposed + start, transposed_stride(node.n),
                 )
-        self.target.gather(0, block, ids, node.n, 0, &self.blocks[COPIED])
+        self.criterion.gather(0, block, ids, node.n, 0, &self.blocks[COPIED])
         for i in range(node.n):
             self.origin[i] = ids[i]
             ids[i] = <uint32_t> i
@@ -594,7 +595,7 @@ cdef class Grower:
             block, ids, self.origin, node.n, &self.splitter.features[node.n_constant],
             n_varying, &self.blocks[RANKED],
         )
-        self.target.gather(1, block, ids, node.n, 0, &self.blocks[RANKED])
+        self.criterion.gather(1, block, ids, node.n, 0, &self.blocks[RANKED])
         for i in range(node.n):
             ids[i] = <uint32_t> i
         node.level = RANKED
@@ -608,7 +609,7 @@ cdef class Grower:
         such a leaf; expanding it is then only a matter of bookkeeping. Nodes are not
         finished one subtree at a time, so nothing is copied and no constants are known.
         """
-        cdef Py_ssize_t n_channels = self.target.n_channels
+        cdef Py_ssize_t n_channels = self.criterion.n_channels
         cdef double* totals = self.work
         cdef double* children = self.work + 4 * n_channels
         cdef Py_ssize_t n_leaves = 1, side
@@ -624,7 +625,7 @@ cdef class Grower:
             self.split = leaf.split
             self.set_split(leaf.id, leaf.n_left, leaf.node.n, &self.blocks[ALL_ROWS])
             if self.limits.monotonic:
-                middle = self.target.middle(children, children + n_channels)
+                middle = self.criterion.middle(children, children + n_channels)
             for side in range(2):
                 child = leaf.node
                 child.depth += 1
@@ -649,8 +650,8 @@ cdef class Grower:
 
     cdef int add_leaf(self, Pending* node, double* totals) noexcept nogil:
         """Add a node and, if it can be split, what its split would be."""
-        cdef double* left = self.work + self.target.n_channels
-        cdef double* right = left + self.target.n_channels
+        cdef double* left = self.work + self.criterion.n_channels
+        cdef double* right = left + self.criterion.n_channels
         cdef Py_ssize_t id = self.add_node(node, totals)
         cdef Leaf leaf
 
@@ -677,7 +678,7 @@ cdef class Grower:
         cdef NodeRecord* record
         cdef Py_ssize_t id = self.n_nodes
 
-        if self.buffer.reserve(id + 1, (id + 1) * self.target.n_values) < 0:
+        if self.buffer.reserve(id + 1, (id + 1) * self.criterion.n_values) < 0:
             return -1
         self.nodes = self.buffer.nodes
         self.values = self.buffer.values
@@ -688,11 +689,11 @@ cdef class Grower:
         record.right_child = -1
         record.feature = -2
         record.threshold = -2.0
-        record.impurity = self.target.impurity(totals)
+        record.impurity = self.criterion.impurity(totals)
         record.n_node_samples = node.n
-        record.weighted_n_node_samples = self.target.weight(totals)
-        self.target.value(
-            totals, node.lower, node.upper, self.values + id * self.target.n_values
+        record.weighted_n_node_samples = self.criterion.weight(totals)
+        self.criterion.value(
+            totals, node.lower, node.upper, self.values + id * self.criterion.n_values
         )
         if node.parent >= 0:
             if node.is_left:
@@ -741,7 +742,7 @@ cdef class Grower:
 
     cdef int push(self, const Pending* node, const double* totals) noexcept nogil:
         """Put a node on the stack; -1 if there is no memory."""
-        cdef Py_ssize_t capacity, n_channels = self.target.n_channels
+        cdef Py_ssize_t capacity, n_channels = self.criterion.n_channels
         cdef void* grown
 
         if self.n_pending == self.stack_capacity:

@@ -1,4 +1,4 @@
-"""Leaves that can be split, the best first: see ``_leaf_queue.pyx``."""
+"""Leaves that can be split, the best first: see ``leaf_queue.pyx``."""
 
 from sklearn_bandit.tree._common cimport Split
 

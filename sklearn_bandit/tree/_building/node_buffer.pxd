@@ -1,4 +1,4 @@
-"""Memory of a tree that grows: see ``_node_buffer.pyx``."""
+"""Memory of a tree that grows: see ``node_buffer.pyx``."""
 
 from libc.stdint cimport uint8_t, uint32_t
 
@@ -18,7 +18,7 @@ cdef struct NodeRecord:
     uint8_t missing_go_to_left
 
 
-cdef inline Py_ssize_t turned_stride(Py_ssize_t n) noexcept nogil:
+cdef inline Py_ssize_t transposed_stride(Py_ssize_t n) noexcept nogil:
     """Bytes from a column to the next: an odd number of cache lines.
 
     Then neighbouring columns do not compete for the same places in the cache.
@@ -30,7 +30,7 @@ cdef class NodeBuffer:
     cdef NodeRecord* nodes
     cdef double* values
     cdef uint8_t* copied                    # rows that lie together,
-    cdef uint8_t* turned                    # the same by columns, if they are wide
+    cdef uint8_t* transposed                    # the same by columns, if they are wide
     cdef uint32_t* origin                   # and their numbers among all samples
     cdef uint8_t[::1] rows_memory           # where the copied rows
     cdef uint8_t[::1] columns_memory        # and columns are

@@ -5,7 +5,7 @@ import numpy as np
 from libc.stdlib cimport free
 
 from sklearn_bandit._core.memory cimport allocate, reallocate
-from sklearn_bandit._core.transpose cimport TURNED_ROWS
+from sklearn_bandit._core.transpose cimport TRANSPOSED_ROWS
 
 cdef enum:
     # Rows of more bytes are copied column by column, too: the features drawn are in as
@@ -41,20 +41,20 @@ cdef class NodeBuffer:
             return 0
         free(self.origin)
         self.n_copied = 0
-        self.turned = NULL
+        self.transposed = NULL
         self.origin = <uint32_t*> allocate(n_rows, sizeof(uint32_t))
         if self.origin == NULL:
             raise MemoryError
-        # Rows are turned in whole squares: what is behind the last one is read, too.
+        # Rows are transposed in whole squares: what is behind the last is read, too.
         self.rows_memory = np.empty(
-            (n_rows + TURNED_ROWS, stride), dtype=np.uint8
+            (n_rows + TRANSPOSED_ROWS, stride), dtype=np.uint8
         ).reshape(-1)
         self.copied = &self.rows_memory[0]
         if stride > WIDE_ROW:
             self.columns_memory = np.empty(
-                (stride, turned_stride(n_rows)), dtype=np.uint8
+                (stride, transposed_stride(n_rows)), dtype=np.uint8
             ).reshape(-1)
-            self.turned = &self.columns_memory[0]
+            self.transposed = &self.columns_memory[0]
         self.n_copied = n_rows
         return 0
 

@@ -17,7 +17,7 @@ from sklearn_bandit._core.matrix cimport FLOAT32, Matrix, MatrixView, load_tile
 from sklearn_bandit._core.openmp cimport thread_num
 from sklearn_bandit._core.simd cimport simd_void
 from sklearn_bandit.tree._common cimport Block
-from sklearn_bandit.tree._criteria.base cimport Target
+from sklearn_bandit.tree._criteria.base cimport Criterion
 
 MAX_NODES = 1 << 16
 
@@ -40,14 +40,14 @@ cdef struct Step:
     uint16_t unused             # makes it 16 bytes
 
 
-def route(MatrixView X, Target target, nodes, Py_ssize_t depth, int n_threads):
+def route(MatrixView X, Criterion criterion, nodes, Py_ssize_t depth, int n_threads):
     """Find the leaf of every sample, and sum up the samples of each leaf.
 
     Parameters
     ----------
     X : MatrixView
         The samples.
-    target : Target
+    criterion : Criterion
         Their targets.
     nodes : structured ndarray
         The tree, of less than `MAX_NODES` nodes.
@@ -70,7 +70,7 @@ def route(MatrixView X, Target target, nodes, Py_ssize_t depth, int n_threads):
     cdef Py_ssize_t n_tasks = (n + n_rows - 1) // n_rows
     cdef Step[::1] steps = _steps(nodes)
     cdef uint16_t[::1] leaves = np.empty(n, dtype=np.uint16)
-    cdef double[:, :, ::1] totals = np.zeros((n_tasks, n_nodes, target.n_channels))
+    cdef double[:, :, ::1] totals = np.zeros((n_tasks, n_nodes, criterion.n_channels))
     cdef uint8_t[::1] infinite = np.zeros(n_tasks, dtype=np.uint8)
     cdef float[:, ::1] tiles = np.empty(
         (n_threads, BLOCK_ROWS * X.matrix.n_columns), dtype=np.float32
@@ -78,12 +78,12 @@ def route(MatrixView X, Target target, nodes, Py_ssize_t depth, int n_threads):
     cdef Block block
 
     memset(&block, 0, sizeof(block))
-    target.describe(&block)
+    criterion.describe(&block)
     for task in prange(
         n_tasks, nogil=True, schedule="dynamic", num_threads=n_threads
     ):
         infinite[task] = _route_task(
-            &X.matrix, target, &block, &steps[0], depth, task * n_rows,
+            &X.matrix, criterion, &block, &steps[0], depth, task * n_rows,
             min((task + 1) * n_rows, n), &tiles[thread_num(), 0], &leaves[0],
             &totals[task, 0, 0],
         )
@@ -121,12 +121,12 @@ def list_samples(const uint16_t[::1] leaves, wanted, sizes):
     return np.asarray(ids)[:n_wanted]
 
 
-def summarise_nodes(Target target, nodes, values, double[:, ::1] totals):
+def summarise_nodes(Criterion criterion, nodes, values, double[:, ::1] totals):
     """Set what the nodes know of their samples.
 
     Parameters
     ----------
-    target : Target
+    criterion : Criterion
         That of the samples.
     nodes : structured ndarray
         The tree, parents before their children; changed in place.
@@ -144,11 +144,11 @@ def summarise_nodes(Target target, nodes, values, double[:, ::1] totals):
 
     for i in range(n_nodes - 1, -1, -1):
         if lefts[i] >= 0:
-            for k in range(target.n_channels):
+            for k in range(criterion.n_channels):
                 totals[i, k] = totals[lefts[i], k] + totals[rights[i], k]
-        impurities[i] = target.impurity(&totals[i, 0])
-        weights[i] = target.weight(&totals[i, 0])
-        target.value(&totals[i, 0], -INFINITY, INFINITY, &out[i, 0])
+        impurities[i] = criterion.impurity(&totals[i, 0])
+        weights[i] = criterion.weight(&totals[i, 0])
+        criterion.value(&totals[i, 0], -INFINITY, INFINITY, &out[i, 0])
     # Samples are not weighted: each adds 1 to the weight.
     nodes["n_node_samples"] = weights
     nodes["weighted_n_node_samples"] = weights
@@ -188,7 +188,7 @@ def _steps(nodes):
 
 
 cdef bint _route_task(
-    const Matrix* X, Target target, const Block* block, const Step* steps,
+    const Matrix* X, Criterion criterion, const Block* block, const Step* steps,
     Py_ssize_t depth, Py_ssize_t start, Py_ssize_t end, float* tile, uint16_t* leaves,
     double* totals,
 ) noexcept nogil:
@@ -215,7 +215,7 @@ cdef bint _route_task(
             for i in range(n_columns):
                 _find_infinite(tile + i * BLOCK_ROWS, n, &infinite)
             _descend(tile, 1, BLOCK_ROWS, n, steps, depth, leaves + start)
-        target.add_rows(block, start, n, leaves + start, totals)
+        criterion.add_rows(block, start, n, leaves + start, totals)
         start += n
     return infinite != 0
 

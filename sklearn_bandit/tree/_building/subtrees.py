@@ -1,8 +1,8 @@
-"""Grow a single tree in several threads, limb by limb.
+"""Grow a single tree in several threads, subtree by subtree.
 
 A tree is grown from its root until nodes have at most half of its rows. These nodes are
-its limbs: each is grown apart from the others, in the same way. What is a limb depends
-on the samples alone, and every limb has random numbers of its own, so the tree is the
+its subtrees: each is grown apart from the others, in the same way. What is a subtree depends
+on the samples alone, and every subtree has random numbers of its own, so the tree is the
 same for any number of threads.
 """
 
@@ -23,16 +23,16 @@ from .build import (
     smallest_sampled,
 )
 
-# Values that a limb must have for limbs of its own. On covertype, limbs of limbs from
+# Values that a subtree must have for subtrees of its own. On covertype, subtrees of subtrees from
 # 33,000 rows of 54 features on made growing a tenth slower than from 131,000 rows on:
 # each has to find out again which features are constant.
-MIN_CUT = 1 << 23
+MIN_DIVIDED_VALUES = 1 << 23
 
 # Impurities below are rounding errors, as in scikit-learn's builders.
 EPSILON = np.finfo(np.float64).eps
 
 
-class Limb:
+class Subtree:
     """A part of a tree.
 
     Parameters
@@ -55,7 +55,7 @@ class Limb:
         Depth of its deepest node below its root.
     n_insertions : int
         Insertions into histograms that it took.
-    limbs : dict of int to Limb
+    subtrees : dict of int to Subtree
         Those that grow in the place of its leaves.
     """
 
@@ -63,18 +63,18 @@ class Limb:
         self.ids = ids
         self.depth = depth
         self.seed = seed
-        self.limbs = {}
+        self.subtrees = {}
 
     def join(self):
-        """Put the limbs in the place of leaves, keeping the order of nodes."""
-        if not self.limbs:
+        """Put the subtrees in the place of leaves, keeping the order of nodes."""
+        if not self.subtrees:
             return
         sizes = np.ones(len(self.nodes), dtype=np.intp)
-        for i, limb in self.limbs.items():
-            limb.join()
-            sizes[i] = len(limb.nodes)
-            self.height = max(self.height, limb.depth - self.depth + limb.height)
-            self.n_insertions += limb.n_insertions
+        for i, subtree in self.subtrees.items():
+            subtree.join()
+            sizes[i] = len(subtree.nodes)
+            self.height = max(self.height, subtree.depth - self.depth + subtree.height)
+            self.n_insertions += subtree.n_insertions
         places = np.cumsum(sizes) - sizes
         # Zeros: what is between the fields goes into model files as well.
         nodes = np.zeros(sizes.sum(), dtype=self.nodes.dtype)
@@ -84,22 +84,24 @@ class Limb:
         inner = places[self.nodes["left_child"] >= 0]
         for name in ("left_child", "right_child"):
             nodes[name][inner] = places[nodes[name][inner]]
-        for i, limb in self.limbs.items():
-            part = slice(places[i], places[i] + len(limb.nodes))
-            nodes[part] = limb.nodes
-            values[part] = limb.values
-            inner = places[i] + np.flatnonzero(limb.nodes["left_child"] >= 0)
+        for i, subtree in self.subtrees.items():
+            part = slice(places[i], places[i] + len(subtree.nodes))
+            nodes[part] = subtree.nodes
+            values[part] = subtree.values
+            inner = places[i] + np.flatnonzero(subtree.nodes["left_child"] >= 0)
             for name in ("left_child", "right_child"):
                 nodes[name][inner] += places[i]
-        self.nodes, self.values, self.limbs = nodes, values, {}
+        self.nodes, self.values, self.subtrees = nodes, values, {}
 
 
-def grow_limbed(estimator, problem, seed, n_threads, counts=None, weights=None):
+def grow_in_subtrees(
+    estimator, training_set, seed, n_threads, counts=None, weights=None
+):
     """Grow the tree of one estimator in several threads.
 
     Parameters
     ----------
-    estimator, problem, seed, counts, weights
+    estimator, training_set, seed, counts, weights
         As for `grow_tree`.
     n_threads : int
         Threads to use; the result does not depend on it.
@@ -111,75 +113,77 @@ def grow_limbed(estimator, problem, seed, n_threads, counts=None, weights=None):
     n_insertions : int
         Insertions into histograms that were made.
     """
-    limb = Limb(problem.ids(counts, weights), 0, seed)
-    grow_limbs(estimator, problem, [limb], n_threads, counts=counts, weights=weights)
-    tree = finish_tree(problem, limb.nodes, limb.values, limb.height)
-    return tree, limb.n_insertions
+    subtree = Subtree(training_set.ids(counts, weights), 0, seed)
+    grow_subtrees(
+        estimator, training_set, [subtree], n_threads, counts=counts, weights=weights
+    )
+    tree = finish_tree(training_set, subtree.nodes, subtree.values, subtree.height)
+    return tree, subtree.n_insertions
 
 
-def grow_limbs(
+def grow_subtrees(
     estimator,
-    problem,
-    limbs,
+    training_set,
+    subtrees,
     n_threads,
     *,
     counts=None,
     weights=None,
     is_subset=False,
 ):
-    """Grow limbs, and the limbs of these.
+    """Grow subtrees, and the subtrees of these.
 
     Parameters
     ----------
-    estimator, problem, counts, weights
+    estimator, training_set, counts, weights
         As for `grow_tree`.
-    limbs : list of Limb
+    subtrees : list of Subtree
         What to grow.
     n_threads : int
         Threads to use; the result does not depend on it.
     is_subset : bool
         As for `grow_nodes`.
     """
-    make_target = problem.target_maker(counts, weights)
-    total_weight = problem.total_weight(counts, weights)
-    smallest = smallest_cut(estimator, problem.n_features)
+    make_criterion = training_set.criterion_maker(counts, weights)
+    total_weight = training_set.total_weight(counts, weights)
+    smallest = smallest_divided(estimator, training_set.n_features)
 
-    def grow(limb):
-        n_rows = len(limb.ids)
-        n_cut = n_rows // 2 if n_rows >= smallest else 0
-        buffer = problem.take_buffer()
-        nodes, values, limb.height, limb.n_insertions = grow_nodes(
+    def grow(subtree):
+        n_rows = len(subtree.ids)
+        max_rows = n_rows // 2 if n_rows >= smallest else 0
+        buffer = training_set.take_buffer()
+        nodes, values, subtree.height, subtree.n_insertions = grow_nodes(
             estimator,
-            problem,
-            make_target(),
-            limb.ids,
+            training_set,
+            make_criterion(),
+            subtree.ids,
             total_weight,
-            limb.seed,
+            subtree.seed,
             buffer,
-            start_depth=limb.depth,
-            min_rows=n_cut + 1,
+            start_depth=subtree.depth,
+            min_rows=max_rows + 1,
             is_subset=is_subset,
         )
-        limb.nodes, limb.values = nodes.copy(), values.copy()
-        problem.buffers.append(buffer)
-        if n_cut:
-            cut(estimator, limb, n_cut)
+        subtree.nodes, subtree.values = nodes.copy(), values.copy()
+        training_set.buffers.append(buffer)
+        if max_rows:
+            cut(estimator, subtree, max_rows)
 
-    new = list(limbs)
+    new = list(subtrees)
     while new:
         # The largest first: a small one at the end keeps no thread waiting.
-        new.sort(key=lambda limb: -len(limb.ids))
+        new.sort(key=lambda subtree: -len(subtree.ids))
         run_tasks(grow, new, start_threads(min(n_threads, len(new))))
-        new = [limb for grown in new for limb in grown.limbs.values()]
-    for limb in limbs:
-        limb.join()
+        new = [subtree for grown in new for subtree in grown.subtrees.values()]
+    for subtree in subtrees:
+        subtree.join()
 
 
-def can_cut(estimator, n_samples, n_features, n_channels):
-    """Whether a tree can be grown limb by limb, and loses nothing by it.
+def can_divide(estimator, n_samples, n_features, n_channels):
+    """Whether a tree can be grown subtree by subtree, and loses nothing by it.
 
     Bounds and budgets are the whole tree's. The exact search of all features subtracts
-    a child's histograms from its parent's: limbs would have to fill theirs again.
+    a child's histograms from its parent's: subtrees would have to fill theirs again.
     """
     return (
         estimator.solver in ("mab", "auto")
@@ -192,34 +196,36 @@ def can_cut(estimator, n_samples, n_features, n_channels):
     )
 
 
-def smallest_cut(estimator, n_features):
-    """Return the number of rows from which on a limb has limbs.
+def smallest_divided(estimator, n_features):
+    """Return the number of rows from which on a subtree has subtrees.
 
-    Nodes above these must be too large to be copied (see `Grower`), so that the rows
+    Nodes above these must be too large to be copied (see `Builder`), so that the rows
     stay in order: large enough to be sampled.
     """
     n_drawn = count_drawn(estimator, n_features)
     n_sampled = smallest_sampled(estimator, n_drawn, n_features)
-    return max(MIN_CUT // n_features, 2 * n_sampled)
+    return max(MIN_DIVIDED_VALUES // n_features, 2 * n_sampled)
 
 
-def cut(estimator, limb, n_cut):
-    """Make limbs of the leaves that still have to grow: those of at most `n_cut` rows.
+def cut(estimator, subtree, max_rows):
+    """Make subtrees of the leaves that still have to grow: those of at most `max_rows` rows.
 
     The rows of leaves are in the order of leaves.
     """
-    nodes = limb.nodes
+    nodes = subtree.nodes
     is_leaf = nodes["left_child"] < 0
     ends = np.cumsum(np.where(is_leaf, nodes["n_node_samples"], 0))
-    depths = limb.depth + node_depths(nodes)
-    is_open = is_leaf & (nodes["n_node_samples"] <= n_cut)
+    depths = subtree.depth + node_depths(nodes)
+    is_open = is_leaf & (nodes["n_node_samples"] <= max_rows)
     is_open &= nodes["impurity"] > EPSILON
     if estimator.max_depth is not None:
         is_open &= depths < cap(estimator.max_depth, MAX_INT32)
-    random_state = check_random_state(limb.seed)
+    random_state = check_random_state(subtree.seed)
     for i in np.flatnonzero(is_open):
-        ids = limb.ids[ends[i] - nodes["n_node_samples"][i] : ends[i]]
-        limb.limbs[i] = Limb(ids, int(depths[i]), random_state.randint(MAX_INT))
+        ids = subtree.ids[ends[i] - nodes["n_node_samples"][i] : ends[i]]
+        subtree.subtrees[i] = Subtree(
+            ids, int(depths[i]), random_state.randint(MAX_INT)
+        )
 
 
 def node_depths(nodes):

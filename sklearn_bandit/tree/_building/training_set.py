@@ -4,17 +4,18 @@ from functools import partial
 
 import numpy as np
 
+from sklearn_bandit.tree._criteria.absolute_error import AbsoluteErrorCriterion
+from sklearn_bandit.tree._criteria.classification import ClassificationCriterion
+from sklearn_bandit.tree._criteria.regression import RegressionCriterion
 from sklearn_bandit.tree._data.bootstrap import list_drawn
-from sklearn_bandit.tree._criteria.classification import ClassTarget
-from sklearn_bandit.tree._criteria.absolute_error import MedianTarget
+
 from .node_buffer import NodeBuffer
-from sklearn_bandit.tree._criteria.regression import RealTarget
 
 MAX_LABELS = np.iinfo(np.uint16).max + 1
 MAX_COUNT = np.iinfo(np.uint16).max
 
 
-class Problem:
+class TrainingSet:
     """A packed training set, ready to grow trees on.
 
     Parameters
@@ -32,7 +33,7 @@ class Problem:
     n_features_in : int or None
         Number of features before this selection.
     weights : ndarray of shape (n_samples,) or None
-        Weights of the samples: those without any have no part in the problem.
+        Weights of the samples: those without any have no part in the training_set.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class Problem:
         Parameters
         ----------
         counts, weights
-            As for `target_maker`.
+            As for `criterion_maker`.
 
         Returns
         -------
@@ -113,7 +114,7 @@ class Problem:
             return weights.sum()
         return self.n_samples if counts is None else counts.sum()
 
-    def target_maker(self, counts=None, weights=None):
+    def criterion_maker(self, counts=None, weights=None):
         """Return what makes targets: each thread that grows a tree has its own.
 
         Parameters
@@ -125,8 +126,8 @@ class Problem:
 
         Returns
         -------
-        make_target : callable
-            Makes a `Target`: what a tree predicts.
+        make_criterion : callable
+            Makes a `Criterion`: what a tree predicts.
         """
         if self.is_classification:
             if weights is None and counts is None:
@@ -135,7 +136,12 @@ class Problem:
                 counts = self.ones
             entropy = self.criterion != "gini"
             return partial(
-                ClassTarget, self.labels, self.n_classes, counts, weights, entropy
+                ClassificationCriterion,
+                self.labels,
+                self.n_classes,
+                counts,
+                weights,
+                entropy,
             )
         moments = np.empty((self.n_samples, 1 + self.centred.shape[1]))
         integral = weights is None
@@ -144,10 +150,12 @@ class Problem:
         moments[:, 0] = weights
         if self.criterion == "absolute_error":
             moments[:, 1:] = self.centred
-            return partial(MedianTarget, moments, np.count_nonzero(moments[:, 0]))
+            return partial(
+                AbsoluteErrorCriterion, moments, np.count_nonzero(moments[:, 0])
+            )
         np.multiply(self.centred, moments[:, :1], out=moments[:, 1:])
         poisson = self.criterion == "poisson"
-        return partial(RealTarget, moments, self.shift, poisson, integral)
+        return partial(RegressionCriterion, moments, self.shift, poisson, integral)
 
 
 def coarse_mean(y):

@@ -26,7 +26,7 @@ from sklearn_bandit.tree._common cimport (
     sample_of,
 )
 
-from .base cimport Target, is_allowed
+from .base cimport Criterion, is_allowed
 
 cdef enum:
     MISSING_KEY = -1    # of a row whose value is missing, where these come first
@@ -40,7 +40,7 @@ cdef struct Pair:
     uint32_t place
 
 
-cdef class MedianTarget(Target):
+cdef class AbsoluteErrorCriterion(Criterion):
     """Real targets with weights, predicted by their medians.
 
     Totals of a node are its weight, the median of each output and the sum of absolute
@@ -102,7 +102,7 @@ cdef class MedianTarget(Target):
     cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1:
         cdef size_t n = self.n_rows
 
-        Target.reserve(self, n_slots, False)
+        Criterion.reserve(self, n_slots, False)
         self.pairs = <Pair*> allocate(times(self.n_outputs, n), sizeof(Pair))
         self.rank = <uint32_t*> allocate(times(self.n_outputs, n), sizeof(uint32_t))
         self.order = <uint32_t*> allocate(n, sizeof(uint32_t))

@@ -1,4 +1,4 @@
-"""What a tree predicts, as its splitters see it: see ``_target.pyx``."""
+"""What a tree predicts, as its splitters see it: see ``base.pyx``."""
 
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
@@ -7,7 +7,7 @@ from sklearn_bandit._core.simd cimport top_bits_16
 from sklearn_bandit.tree._common cimport N_SLOTS, Block, Cut, Limits, Split
 
 
-cdef class Target:
+cdef class Criterion:
     cdef readonly Py_ssize_t n_outputs
     cdef readonly Py_ssize_t n_channels     # numbers in the totals of a node
     cdef readonly Py_ssize_t n_values       # numbers in the prediction of a node

@@ -1,6 +1,6 @@
 """What a tree predicts, as its splitters see it.
 
-A *target* knows the y of the samples and the criterion. Splitters ask it
+A *criterion* knows the y of the samples and the criterion. Splitters ask it
 
 - for the *totals* of a node (class weights, or sums of y), from which impurity and
   prediction follow;
@@ -28,7 +28,7 @@ cdef enum:
     SPARSE_ROWS = 512
 
 
-cdef class Target:
+cdef class Criterion:
     """Base class: room for the histograms, and the rows counted in them."""
 
     def __cinit__(self, *args, **kwargs):

@@ -1,4 +1,4 @@
-"""Histograms of class weights: see ``_class_fill.pyx``."""
+"""Histograms of class weights: see ``class_fill.pyx``."""
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 

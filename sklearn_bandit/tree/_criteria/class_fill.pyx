@@ -1,7 +1,7 @@
 """Filling histograms of class weights.
 
 Rows that are one or two cache lines wide are read once for several features. Of wider
-rows a node has its own copy by columns (``_turning``): there the bins of a feature are
+rows a node has its own copy by columns (``transpose``): there the bins of a feature are
 close together, while those of a row would be in as many lines as features are drawn.
 
 What is constant in a loop is copied to local variables first. Marks are bytes, and the
@@ -86,7 +86,7 @@ cdef inline_void fill_rows(
                     marks[j * N_SLOTS + bin] = MARK
 
 
-cdef inline_void fill_turned(
+cdef inline_void fill_transposed(
     const int width,
     const bint sparse,
     const int known_cells,
@@ -112,7 +112,7 @@ cdef inline_void fill_turned(
     cdef int j
 
     for j in range(width):
-        columns[j] = block.turned + features[j] * block.turned_stride
+        columns[j] = block.transposed + features[j] * block.transposed_stride
     for i in range(n):
         id = ids[i]
         own = cells + labels[id]
@@ -143,14 +143,14 @@ cdef inline_void fill_turned_cells(
     cdef Py_ssize_t j = 0, slot_size = N_SLOTS * n_cells
 
     while j + TURNED_WIDTH <= n_features:
-        fill_turned(
+        fill_transposed(
             TURNED_WIDTH, sparse, known_cells, cells + j * slot_size,
             marks + j * N_SLOTS if sparse else NULL, n_cells, block, ids, n,
             features + j,
         )
         j += TURNED_WIDTH
     while j < n_features:
-        fill_turned(
+        fill_transposed(
             1, sparse, known_cells, cells + j * slot_size,
             marks + j * N_SLOTS if sparse else NULL, n_cells, block, ids, n,
             features + j,
@@ -254,7 +254,7 @@ cdef void fill_group(
         block.columns != NULL and n * COLUMN_SHARE >= block.n_rows and n_outputs == 1
     )
 
-    if block.turned != NULL and n_outputs == 1:
+    if block.transposed != NULL and n_outputs == 1:
         if n_cells == 16:
             fill_turned_group(
                 16, cells, marks, n_cells, block, ids, n, features, n_features

@@ -1,4 +1,4 @@
-"""The scan of a histogram of class weights: see ``_class_scan.pyx``."""
+"""The scan of a histogram of class weights: see ``class_scan.pyx``."""
 
 from libc.math cimport log2
 from libc.stdint cimport int8_t, int32_t, uint16_t, uint32_t, uint64_t

@@ -1,7 +1,7 @@
 """The scan of a histogram of class weights: any criterion, limits, missing values.
 
 Kernels are compiled for 2, 4, 8 and 16 numbers a cell, with a general one behind.
-Small histograms that need none of this are scanned faster: ``_gini_scan``.
+Small histograms that need none of this are scanned faster: ``gini_scan``.
 """
 
 from libc.math cimport fabs

@@ -30,7 +30,7 @@ from sklearn_bandit.tree._common cimport (
     bins_of,
 )
 
-from .base cimport Target, first_bins, read_marks
+from .base cimport Criterion, first_bins, read_marks
 from .class_fill cimport fill_group
 from .class_scan cimport Scan, cell_t, scan_cells, sum_t, xlogx
 from .gini_scan cimport GINI_WEIGHT, scan_gini
@@ -49,7 +49,7 @@ cdef enum:
 cdef double TIE = 1e-14
 
 
-cdef class ClassTarget(Target):
+cdef class ClassificationCriterion(Criterion):
     """Class labels with integer or real weights.
 
     Parameters
@@ -128,7 +128,7 @@ cdef class ClassTarget(Target):
     # -- memory ----
 
     cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1:
-        Target.reserve(self, n_slots, count_rows)
+        Criterion.reserve(self, n_slots, count_rows)
         self.cells = allocate_zeros(
             n_slots, times(self.n_cells, N_SLOTS * self.cell_size(0))
         )
@@ -428,7 +428,7 @@ cdef class ClassTarget(Target):
             drop_empty[double](<double*> cells, self.n_cells, out)
 
     cdef void clear(self, Py_ssize_t slot, int kind) noexcept nogil:
-        Target.clear(self, slot, kind)
+        Criterion.clear(self, slot, kind)
         memset(self.marks + slot * N_SLOTS, 0, N_SLOTS)
         memset(
             self.slot_cells(slot, kind), 0,
@@ -440,7 +440,7 @@ cdef class ClassTarget(Target):
         cdef int32_t* cells = <int32_t*> self.slot_cells(whole, 0)
         cdef Py_ssize_t i
 
-        Target.subtract(self, part, whole)
+        Criterion.subtract(self, part, whole)
         for i in range(N_SLOTS * self.n_cells):
             cells[i] -= less[i]
 

@@ -1,4 +1,4 @@
-"""The scan of a small histogram of one output by Gini: see ``_gini_scan.pyx``."""
+"""The scan of a small histogram of one output by Gini: see ``gini_scan.pyx``."""
 
 from libc.stdint cimport int32_t, uint8_t, uint16_t
 

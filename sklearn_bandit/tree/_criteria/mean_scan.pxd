@@ -1,4 +1,4 @@
-"""The scan of a histogram of one real output: see ``_mean_scan.pyx``."""
+"""The scan of a histogram of one real output: see ``mean_scan.pyx``."""
 
 from libc.stdint cimport int32_t, uint64_t
 

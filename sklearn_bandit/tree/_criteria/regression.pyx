@@ -25,7 +25,7 @@ from sklearn_bandit.tree._common cimport (
     bins_of,
 )
 
-from .base cimport Target, first_bins, is_allowed, read_marks
+from .base cimport Criterion, first_bins, is_allowed, read_marks
 from .mean_scan cimport scan_means
 from .mean_small_nodes cimport (
     MAX_SORTED,
@@ -57,7 +57,7 @@ cdef double LARGEST_TINY = 1e30
 cdef double ROUNDING = 1e-14
 
 
-cdef class RealTarget(Target):
+cdef class RegressionCriterion(Criterion):
     """Real targets with weights, predicted by their mean.
 
     Totals of a node are its weight, the weighted sum of each output and, for the
@@ -113,7 +113,7 @@ cdef class RealTarget(Target):
     # -- memory ----
 
     cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1:
-        Target.reserve(self, n_slots, count_rows)
+        Criterion.reserve(self, n_slots, count_rows)
         self.cells = <double*> allocate_zeros(
             n_slots, times(self.n_cells, N_SLOTS * sizeof(double))
         )
@@ -315,7 +315,7 @@ cdef class RealTarget(Target):
                     out[word] &= ~((<uint64_t> 1) << (bin - 64 * word))
 
     cdef void clear(self, Py_ssize_t slot, int kind) noexcept nogil:
-        Target.clear(self, slot, kind)
+        Criterion.clear(self, slot, kind)
         memset(self.marks + slot * N_SLOTS, 0, N_SLOTS)
         memset(
             self.cells + slot * N_SLOTS * self.n_cells, 0,
@@ -325,7 +325,7 @@ cdef class RealTarget(Target):
     cdef void subtract(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil:
         cdef Py_ssize_t i, size = N_SLOTS * self.n_cells
 
-        Target.subtract(self, part, whole)
+        Criterion.subtract(self, part, whole)
         for i in range(size):
             self.cells[whole * size + i] -= self.cells[part * size + i]
 

@@ -43,7 +43,7 @@ from sklearn_bandit._core.matrix cimport (
 )
 from sklearn_bandit._core.openmp cimport thread_num
 from sklearn_bandit._core.simd cimport simd_void
-from sklearn_bandit._core.transpose cimport turn
+from sklearn_bandit._core.transpose cimport transpose
 
 MISSING_BIN = 255
 MAX_BINS = 255
@@ -264,7 +264,7 @@ cdef void _load_bytes(
     cdef Py_ssize_t i, j
 
     if X.column_stride == 1:
-        turn(first, X.row_stride, n, m, tile, BLOCK_ROWS)
+        transpose(first, X.row_stride, n, m, tile, BLOCK_ROWS)
         return
     for j in range(m):
         for i in range(n):
@@ -680,11 +680,11 @@ cdef class Binner:
             else:
                 self._assign_block(first + j, values + j * BLOCK_ROWS, n, bins)
             memcpy(&columns[first + j, start], bins, n)
-        # Eight columns are turned faster than the few that are left over.
+        # Eight columns are transposed faster than the few that are left over.
         while m % 8 and first + m >= self.n_features and first + m < rows.shape[1]:
             memset(tile + m * BLOCK_ROWS, 0, BLOCK_ROWS)
             m += 1
-        turn(tile, BLOCK_ROWS, m, n, &rows[start, first], rows.strides[0])
+        transpose(tile, BLOCK_ROWS, m, n, &rows[start, first], rows.strides[0])
 
     cdef void _assign_block(
         self, Py_ssize_t feature, const float* values, Py_ssize_t n, uint8_t* bins

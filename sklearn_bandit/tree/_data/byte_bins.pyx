@@ -12,13 +12,13 @@ from libc.stdint cimport uint8_t, uint32_t
 from sklearn_bandit._core.matrix cimport UINT8, MatrixView
 from sklearn_bandit._core.openmp cimport thread_num
 from sklearn_bandit._core.simd cimport simd_void
-from sklearn_bandit._core.transpose cimport turn
+from sklearn_bandit._core.transpose cimport transpose
 from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS
 
 cdef enum:
     LARGEST = MISSING_BIN - 1   # bin
     TASK_ROWS = 1024
-    # Rows turned at a time: a cache line of every column.
+    # Rows transposed at a time: a cache line of every column.
     LINE_ROWS = 64
     # Bins for each value that occurs: histograms of more would be mostly empty.
     BINS_PER_VALUE = 4
@@ -110,7 +110,7 @@ cdef void _keep_rows(
                 <const uint8_t*> X.matrix.data + i * X.matrix.row_stride,
                 X.matrix.n_columns, &rows[i, 0], largest,
             )
-        turn(
+        transpose(
             &rows[start, 0], rows.strides[0], n, X.matrix.n_columns, &columns[0, start],
             columns.strides[0],
         )

@@ -1,4 +1,4 @@
-"""Ranks for bins in a block of few rows: see ``_ranking.pyx``."""
+"""Ranks for bins in a block of few rows: see ``local_ranks.pyx``."""
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 

@@ -4,7 +4,7 @@ Deep in a tree all rows of a node may share a bin of the whole data set and diff
 in the raw values. Once a node has at most 255 rows, the ranks of their raw values fit
 where the bins were: from there on splits are found between values, exactly as by
 sorting. Features whose bins hold one value each, or (unless all values are ranked, see
-``_value_ranks.pyx``) only a few, keep these.
+``value_ranks.pyx``) only a few, keep these.
 """
 
 import numpy as np

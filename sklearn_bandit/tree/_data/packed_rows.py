@@ -11,9 +11,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from sklearn_bandit._core.matrix import MatrixView, is_readable
+
 from .binner import MAX_BINS, MISSING_BIN, Binner
 from .byte_bins import are_spread, keep_bytes
-from sklearn_bandit._core.matrix import MatrixView, is_readable
 from .value_ranks import rank_values
 
 __all__ = ["MAX_BINS", "MISSING_BIN", "PackedData", "pack"]

@@ -1,4 +1,4 @@
-"""Ranks of values that share a bin: see ``_value_ranks.pyx``."""
+"""Ranks of values that share a bin: see ``value_ranks.pyx``."""
 
 from libc.stdint cimport int32_t, uint16_t, uint32_t
 

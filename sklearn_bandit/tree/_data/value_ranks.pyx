@@ -3,7 +3,7 @@
 Up to some tens of thousands of samples, splits are found between any two values, as by
 sorting, not only between bins. For that, every feature whose bins hold several values
 has the ranks of its values as 16-bit integers: bins say roughly where the best split
-is, ranks which it is (see ``_rank_search.pyx``).
+is, ranks which it is (see ``rank_search.pyx``).
 
 As in scikit-learn, values that are hardly larger than the one before them are not told
 apart: they have the same rank.

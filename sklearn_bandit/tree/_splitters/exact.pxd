@@ -1,9 +1,9 @@
-"""The search for the best split of a node: see ``_splitter.pyx``."""
+"""The search for the best split of a node: see ``exact.pyx``."""
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from sklearn_bandit.tree._common cimport Block, Cut, Limits, Split
-from sklearn_bandit.tree._criteria.base cimport Target
+from sklearn_bandit.tree._criteria.base cimport Criterion
 
 from .rank_search cimport RankSearch
 
@@ -11,12 +11,12 @@ cdef enum Outcome:
     FOUND           # the best split of all rows
     SAMPLED         # a split chosen on a sample: the children's totals are not known
     NOTHING         # no split respects the limits
-    PENNILESS       # the budget does not allow the search
+    OUT_OF_BUDGET       # the budget does not allow the search
     UNDECIDED       # there are too few rows to tell
 
 
 cdef class Splitter:
-    cdef Target target
+    cdef Criterion criterion
     cdef Py_ssize_t n_features
     cdef Py_ssize_t max_features            # varying features to look at in a node
     cdef Py_ssize_t n_thresholds            # random thresholds per feature; 0: all

@@ -53,7 +53,7 @@ cdef class Splitter:
 
     Parameters
     ----------
-    target : Target
+    criterion : Criterion
         What is to be predicted.
     n_bins : ndarray of shape (n_features,), int32
         Bins of each feature.
@@ -75,10 +75,10 @@ cdef class Splitter:
     """
 
     def __init__(
-        self, Target target, n_bins, max_features, n_thresholds, constraints,
+        self, Criterion criterion, n_bins, max_features, n_thresholds, constraints,
         max_insertions, seed, count_rows, n_sets=0,
     ):
-        self.target = target
+        self.criterion = criterion
         self.n_bins = n_bins
         self.n_features = n_bins.shape[0]
         self.max_features = max_features
@@ -90,14 +90,14 @@ cdef class Splitter:
         self.differences = np.empty(self.n_features + 64, dtype=np.uint8)
         self.smallest = np.empty(self.n_features + 64, dtype=np.uint8)
         self.largest = np.empty(self.n_features + 64, dtype=np.uint8)
-        self.lefts = np.empty((MAX_GROUP, target.n_channels))
+        self.lefts = np.empty((MAX_GROUP, criterion.n_channels))
         self.n_sets = n_sets
         self.free_sets = np.arange(n_sets, dtype=np.intp)
         self.n_free = n_sets
         self.set = -1
         self.min_rows = PY_SSIZE_T_MAX
         self.first_set = self.slots_needed()
-        target.reserve(self.first_set + n_sets * self.n_features, count_rows)
+        criterion.reserve(self.first_set + n_sets * self.n_features, count_rows)
 
     def use_ranks(self, RankSearch rank_search):
         """Search between any two values where blocks have their ranks."""
@@ -148,14 +148,14 @@ cdef class Splitter:
             )
             if self.set < 0:
                 if not self.can_pay(n * n_group):
-                    return PENNILESS
-                self.target.fill(block, ids, n, group, n_group, 0, kind)
+                    return OUT_OF_BUDGET
+                self.criterion.fill(block, ids, n, group, n_group, 0, kind)
             for j in range(n_group):
                 slot = j if self.set < 0 else self.set_slot(self.set) + group[j]
                 varies = self.scan(
                     block, slot, group[j], kind, totals, limits, self.set < 0, best
                 )
-                if varies or block.turned != NULL:
+                if varies or block.transposed != NULL:
                     n_varying += 1
                 else:
                     self.set_aside(place - n_group + j, n_constant)
@@ -166,7 +166,7 @@ cdef class Splitter:
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil:
         """Find the best split between any two values of a feature."""
-        cdef bint sorts_itself = self.rank_search.criterion == ABSOLUTE_ERROR, varies
+        cdef bint sorts_itself = self.rank_search.impurity == ABSOLUTE_ERROR, varies
         cdef bint is_loaded = False
         cdef Py_ssize_t n_varying = 0, place
         cdef int32_t feature
@@ -181,12 +181,12 @@ cdef class Splitter:
             self.draw(place, 1)
             feature = self.features[place]
             if not self.can_pay(n):
-                return PENNILESS
+                return OUT_OF_BUDGET
             if sorts_itself:
                 if not is_loaded:
-                    self.target.fill(block, ids, n, &feature, 1, 0, 0)
+                    self.criterion.fill(block, ids, n, &feature, 1, 0, 0)
                 is_loaded = True
-                varies = self.target.scan(
+                varies = self.criterion.scan(
                     0, feature, 0, self.n_bins[feature], totals, limits,
                     self.constraints[feature], NULL, True, best,
                 )
@@ -218,8 +218,8 @@ cdef class Splitter:
         while n_group < n_most and place[0] < self.n_features:
             self.draw(place[0], 1)
             feature = self.features[place[0]]
-            if block.turned != NULL and is_constant(
-                block.turned + feature * block.turned_stride, ids, n
+            if block.transposed != NULL and is_constant(
+                block.transposed + feature * block.transposed_stride, ids, n
             ):
                 self.set_aside(place[0], n_constant)
             else:
@@ -263,7 +263,7 @@ cdef class Splitter:
             n_group = min(<Py_ssize_t> MAX_GROUP, self.n_features - first)
             for j in range(n_group):
                 group[j] = <int32_t> (first + j)
-            self.target.fill(
+            self.criterion.fill(
                 block, ids, n, group, n_group, self.set_slot(set) + first, 0
             )
             first += n_group
@@ -276,7 +276,7 @@ cdef class Splitter:
         if set < 0:
             return
         for feature in range(self.n_features):
-            self.target.clear(self.set_slot(set) + feature, 0)
+            self.criterion.clear(self.set_slot(set) + feature, 0)
         self.free_sets[self.n_free] = set
         self.n_free += 1
 
@@ -285,14 +285,14 @@ cdef class Splitter:
         cdef Py_ssize_t feature
 
         for feature in range(self.n_features):
-            self.target.subtract(
+            self.criterion.subtract(
                 self.set_slot(part) + feature, self.set_slot(whole) + feature
             )
 
     cdef bint is_tiny(self, Py_ssize_t n, const Limits* limits) noexcept nogil:
         """Whether a node has so few rows that no histogram is needed."""
         return (
-            n <= self.target.tiny_rows
+            n <= self.criterion.tiny_rows
             and self.n_thresholds == 0
             and not limits.monotonic
         )
@@ -305,26 +305,26 @@ cdef class Splitter:
 
         Many are divided perfectly by the first feature: then no other is looked at.
         """
-        cdef double perfect = self.target.perfect_score(totals)
+        cdef double perfect = self.criterion.perfect_score(totals)
         cdef Py_ssize_t place = n_constant[0], n_varying = 0, n_left, n_group, j
         cdef int kind
         cdef int32_t group[MAX_GROUP]
         cdef uint8_t varies[MAX_GROUP]
 
-        self.target.load_tiny(block, ids, n, totals)
+        self.criterion.load_tiny(block, ids, n, totals)
         while n_varying < self.max_features and place < self.n_features:
             n_group = min(self.max_features - n_varying, self.n_features - place)
-            n_group = min(n_group, self.target.tiny_group)
+            n_group = min(n_group, self.criterion.tiny_group)
             if not self.can_pay(n * n_group):
-                return PENNILESS
+                return OUT_OF_BUDGET
             self.draw(place, n_group)
             for j in range(MAX_GROUP):
                 group[j] = self.features[place + min(j, n_group - 1)]
-            if self.target.search_tiny(
+            if self.criterion.search_tiny(
                 block, ids, n, group, n_group, totals, limits, varies, best
             ) < 0:
                 kind = self.choose_kind(n, totals)
-                self.target.fill(block, ids, n, group, n_group, 0, kind)
+                self.criterion.fill(block, ids, n, group, n_group, 0, kind)
                 for j in range(n_group):
                     varies[j] = self.scan(
                         block, j, group[j], kind, totals, limits, True, best
@@ -374,7 +374,7 @@ cdef class Splitter:
         place = n_constant[0]
         while n_varying < self.max_features and place < self.n_features:
             if not self.can_pay(n):
-                return PENNILESS
+                return OUT_OF_BUDGET
             self.draw(place, 1)
             feature = self.features[place]
             if not ranges_known:
@@ -386,7 +386,7 @@ cdef class Splitter:
             n_varying += 1
             place += 1
             if self.largest[feature] == MISSING_BIN:
-                self.target.fill(block, ids, n, &feature, 1, 0, kind)
+                self.criterion.fill(block, ids, n, &feature, 1, 0, kind)
                 self.scan(block, 0, feature, kind, totals, limits, True, best)
                 continue
             group[n_group] = feature
@@ -407,7 +407,7 @@ cdef class Splitter:
         const Limits* limits, Split* best,
     ) noexcept nogil:
         """Try one cut each of some features."""
-        if self.target.divides:
+        if self.criterion.divides:
             self.divide_group(
                 block, ids, n, features, n_group, totals, cuts, limits, best
             )
@@ -426,11 +426,11 @@ cdef class Splitter:
         cdef uint64_t bins[4]
         cdef Py_ssize_t j
 
-        self.target.fill(block, ids, n, features, n_group, 0, kind)
+        self.criterion.fill(block, ids, n, features, n_group, 0, kind)
         for j in range(n_group):
-            self.target.find_occupied(j, kind, self.n_bins[features[j]], bins)
+            self.criterion.find_occupied(j, kind, self.n_bins[features[j]], bins)
             keep_highest(bins, cuts[j].last)
-            self.target.scan(
+            self.criterion.scan(
                 j, features[j], kind, self.n_bins[features[j]], totals, limits,
                 self.constraints[features[j]], bins, True, best,
             )
@@ -441,20 +441,20 @@ cdef class Splitter:
         const Limits* limits, Split* best,
     ) noexcept nogil:
         """Try one cut each of some features; the bins next to it are not known."""
-        cdef double left_weight, weight = self.target.weight(totals)
+        cdef double left_weight, weight = self.criterion.weight(totals)
         cdef double* left
         cdef Cut* cut
         cdef Py_ssize_t j
 
-        self.target.divide(
+        self.criterion.divide(
             block, ids, n, features, n_group, totals, cuts, &self.lefts[0, 0]
         )
         for j in range(n_group):
             cut = &cuts[j]
             left = &self.lefts[j, 0]
-            left_weight = self.target.weight(left)
+            left_weight = self.criterion.weight(left)
             if (
-                cut.score - self.target.tie * fabs(cut.score) > best.score
+                cut.score - self.criterion.tie * fabs(cut.score) > best.score
                 and is_allowed(
                     limits, 0, left_weight, weight - left_weight, cut.n_left, 0.0, 0.0
                 )
@@ -465,7 +465,7 @@ cdef class Splitter:
                 best.next_bin = UNKNOWN_BIN
                 best.has_missing = False
                 best.missing_left = False
-                memcpy(best.left, left, self.target.n_channels * sizeof(double))
+                memcpy(best.left, left, self.criterion.n_channels * sizeof(double))
 
     cdef void find_range(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature
@@ -509,9 +509,9 @@ cdef class Splitter:
 
     cdef int choose_kind(self, Py_ssize_t n, const double* totals) noexcept nogil:
         """Kind of the histograms of a node."""
-        cdef int kind = SPARSE if n <= self.target.sparse_rows else 0
+        cdef int kind = SPARSE if n <= self.criterion.sparse_rows else 0
 
-        return kind | SMALL if self.target.is_small(totals) else kind
+        return kind | SMALL if self.criterion.is_small(totals) else kind
 
     cdef bint scan(
         self, const Block* block, Py_ssize_t slot, int32_t feature, int kind,
@@ -522,10 +522,10 @@ cdef class Splitter:
         cdef uint64_t* pointer = NULL
 
         if self.n_thresholds:
-            self.target.find_occupied(slot, kind, self.n_bins[feature], allowed)
+            self.criterion.find_occupied(slot, kind, self.n_bins[feature], allowed)
             self.draw_thresholds(block, feature, allowed)
             pointer = allowed
-        return self.target.scan(
+        return self.criterion.scan(
             slot, feature, kind, self.n_bins[feature], totals, limits,
             self.constraints[feature], pointer, clear, best,
         )

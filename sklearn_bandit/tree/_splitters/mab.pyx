@@ -1,7 +1,7 @@
 """MABSplit: the search for a split as a best-arm problem (thesis, chapter 3).
 
 The features are the arms. Rows are sampled in batches; on the sample every feature has
-its best threshold, and every row a loss under that split (see ``Target.losses``), whose
+its best threshold, and every row a loss under that split (see ``Criterion.losses``), whose
 mean is the impurity of the children. The feature with the smallest mean leads, and each
 rival is compared with it *on the same rows*: the difference of two losses varies far
 less than either, so a rival is often out after the first batch where separate
@@ -39,12 +39,12 @@ from sklearn_bandit.tree._common cimport (
     Limits,
     Split,
 )
-from sklearn_bandit.tree._criteria.base cimport Target
+from sklearn_bandit.tree._criteria.base cimport Criterion
 
 from .exact cimport (
     FOUND,
     NOTHING,
-    PENNILESS,
+    OUT_OF_BUDGET,
     SAMPLED,
     UNDECIDED,
     Outcome,
@@ -80,7 +80,7 @@ cdef class BanditSplitter(Splitter):
 
     Parameters
     ----------
-    target, n_bins, max_features, n_thresholds, constraints, max_insertions, seed, \
+    criterion, n_bins, max_features, n_thresholds, constraints, max_insertions, seed, \
 count_rows
         As for `Splitter`.
     has_missing : ndarray of shape (n_features,), uint8
@@ -132,12 +132,12 @@ count_rows
     cdef readonly Py_ssize_t n_sampled_nodes    # nodes split on a sample
 
     def __init__(
-        self, Target target, n_bins, max_features, n_thresholds, constraints,
+        self, Criterion criterion, n_bins, max_features, n_thresholds, constraints,
         max_insertions, seed, count_rows, *, has_missing, delta, batch_size, tol,
         min_rows, n_samples, is_subset=False, n_sets=0,
     ):
         Splitter.__init__(
-            self, target, n_bins, max_features, n_thresholds, constraints,
+            self, criterion, n_bins, max_features, n_thresholds, constraints,
             max_insertions, seed, count_rows, n_sets,
         )
         cdef Py_ssize_t n_slots = min(self.max_features, self.n_features), slot
@@ -158,14 +158,14 @@ count_rows
         )
         self.places = np.arange(self.sample_room, dtype=np.uint32)
         self.sampled_bins = <uint8_t*> allocate(self.sample_room, n_slots)
-        target.reserve_copy(SAMPLE_LEVEL, self.sample_room)
+        criterion.reserve_copy(SAMPLE_LEVEL, self.sample_room)
         self.drawn = np.empty(n_slots, dtype=np.int32)
         self.is_drawn = np.empty(self.n_features, dtype=np.uint8)
         self.leader_loss = np.empty(self.sample_room)
         self.rival_loss = np.empty(self.sample_room)
         self.row_weight = np.empty(self.sample_room)
-        self.sample_totals = np.empty(target.n_channels)
-        self.lefts = np.empty((n_slots, target.n_channels))
+        self.sample_totals = np.empty(criterion.n_channels)
+        self.lefts = np.empty((n_slots, criterion.n_channels))
         self.mean = np.empty(n_slots)
         self.radius = np.empty(n_slots)
         self.scratch = np.empty(n_slots)
@@ -220,7 +220,7 @@ count_rows
         cdef bint decided = False
         cdef double share
 
-        self.kind = SMALL if self.target.is_small_sample(n_most) else 0
+        self.kind = SMALL if self.criterion.is_small_sample(n_most) else 0
         n_rounds = 1 + <Py_ssize_t> ceil(log2(<double> n_most / self.batch_size))
         for i in range(n_alive):
             self.arms[i] = i
@@ -228,7 +228,7 @@ count_rows
         while True:
             if not self.can_pay((n_next - n_used) * n_alive):
                 if n_used == 0:
-                    return PENNILESS
+                    return OUT_OF_BUDGET
                 decided = True
                 break
             self.add_batch(block, ids, n, n_used, n_next, n_alive)
@@ -288,7 +288,7 @@ count_rows
         cdef Py_ssize_t i
 
         for i in range(n_alive):
-            self.target.clear(self.arms[i], self.kind)
+            self.criterion.clear(self.arms[i], self.kind)
 
     cdef void draw_varying(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
@@ -334,13 +334,13 @@ count_rows
             place = <Py_ssize_t> ((i + random_unit(&self.random)) * step)
             self.sample[i] = ids[min(place, n - 1)]
         self.sampled = block[0]
-        self.target.gather(
+        self.criterion.gather(
             SAMPLE_LEVEL, block, self.sample, n_new, n_used, &self.sampled
         )
         self.gather_bins(block, n_used, n_new, n_alive)
         for i in range(n_alive):
             self.show_slot(self.arms[i], n_next)
-            self.target.fill(
+            self.criterion.fill(
                 &self.sampled, &self.places[n_used], n_new, &first, 1, self.arms[i],
                 self.kind,
             )
@@ -398,7 +398,7 @@ count_rows
         scaled.n_rows = n_used
         scaled.min_samples_leaf = <Py_ssize_t> (limits.min_samples_leaf * share)
         scaled.min_weight_leaf = limits.min_weight_leaf * share
-        self.target.summarise(&self.sampled, &self.places[0], n_used, totals)
+        self.criterion.summarise(&self.sampled, &self.places[0], n_used, totals)
         for i in range(n_alive):
             split = &self.splits[self.arms[i]]
             split.feature = -1
@@ -427,8 +427,8 @@ count_rows
         split.bin = MISSING_BIN
         split.next_bin = MISSING_BIN
         split.missing_left = True
-        split.score = self.target.score(&self.sample_totals[0])
-        for k in range(self.target.n_channels):
+        split.score = self.criterion.score(&self.sample_totals[0])
+        for k in range(self.criterion.n_channels):
             split.left[k] = self.sample_totals[k]
 
     cdef Py_ssize_t drop_rivals(
@@ -440,7 +440,7 @@ count_rows
         cdef double best_score = self.splits[self.arms[leader[0]]].score
 
         self.show_slot(self.arms[leader[0]], n_used)
-        self.target.losses(
+        self.criterion.losses(
             &self.sampled, &self.splits[self.arms[leader[0]]], &self.sample_totals[0],
             &self.leader_loss[0], &self.row_weight[0],
         )
@@ -452,13 +452,13 @@ count_rows
             if i == leader[0]:
                 continue
             self.show_slot(self.arms[i], n_used)
-            self.target.losses(
+            self.criterion.losses(
                 &self.sampled, &self.splits[self.arms[i]], &self.sample_totals[0],
                 &self.rival_loss[0], NULL,
             )
             # The mean of the losses is the impurity of the children, which is known.
             mean = (best_score - self.splits[self.arms[i]].score) / (
-                total * self.target.n_outputs
+                total * self.criterion.n_outputs
             )
             add_powers(
                 &self.rival_loss[0], &self.leader_loss[0], &self.row_weight[0], n_used,
@@ -480,7 +480,7 @@ count_rows
             if j < n_left and self.arms[j] == self.fallen[i]:
                 j += 1
             else:
-                self.target.clear(self.fallen[i], self.kind)
+                self.criterion.clear(self.fallen[i], self.kind)
         return n_left
 
     cdef Py_ssize_t plan(
@@ -494,15 +494,15 @@ count_rows
         """
         cdef double* totals = &self.sample_totals[0]
         cdef Split* split = &self.splits[self.arms[leader]]
-        cdef double weight = self.target.weight(totals) * self.target.n_outputs
-        cdef double gain = (split.score - self.target.score(totals)) / weight
+        cdef double weight = self.criterion.weight(totals) * self.criterion.n_outputs
+        cdef double gain = (split.score - self.criterion.score(totals)) / weight
         cdef double tolerance = self.tol * gain
         cdef double needed = 0.0, ratio, allowance
         cdef Py_ssize_t i
 
         # Random thresholds gain little each, but in sum: they get no further allowance.
         if self.n_thresholds == 0:
-            allowance = self.allowance * self.target.impurity(totals)
+            allowance = self.allowance * self.criterion.impurity(totals)
             tolerance = self.tol * max(gain, allowance)
         for i in range(n_alive):
             if i == leader:
@@ -545,7 +545,7 @@ count_rows
 
         if not self.can_pay(n * n_alive):
             if leader < 0:
-                return PENNILESS
+                return OUT_OF_BUDGET
             self.take(leader, best)
             return SAMPLED
         best.feature = -1
@@ -562,7 +562,7 @@ count_rows
             ):
                 group[n_group] = self.drawn[self.arms[i + n_group]]
                 n_group += 1
-            self.target.fill(block, ids, n, group, n_group, self.arms[i], self.kind)
+            self.criterion.fill(block, ids, n, group, n_group, self.arms[i], self.kind)
             for j in range(n_group):
                 self.scan(
                     block, self.arms[i] + j, group[j], self.kind, totals, limits, False,

@@ -1,4 +1,4 @@
-"""MABSplit by the rule of the thesis, for comparison with ``_bandit_splitter.pyx``.
+"""MABSplit by the rule of the thesis, for comparison with ``mab.pyx``.
 
 One arm per feature *and* threshold (thesis, section 3.4 and appendix): a histogram of
 the rows sampled so far gives each arm a plug-in estimate of the impurity of its
@@ -20,9 +20,9 @@ from libc.string cimport memset
 from sklearn_bandit._core.random cimport random_unit
 from sklearn_bandit.bandit._radii cimport normal_radius, split_delta
 from sklearn_bandit.tree._common cimport N_SLOTS, Block, Limits, Split
-from sklearn_bandit.tree._criteria.base cimport Target
+from sklearn_bandit.tree._criteria.base cimport Criterion
 
-from .exact cimport FOUND, NOTHING, PENNILESS, SAMPLED, Outcome, Splitter
+from .exact cimport FOUND, NOTHING, OUT_OF_BUDGET, SAMPLED, Outcome, Splitter
 
 cdef enum:
     # Power sums of a regression target: weight, y, y^2, y^3, y^4.
@@ -34,9 +34,9 @@ cdef class ThesisSplitter(Splitter):
 
     Parameters
     ----------
-    target, n_bins, max_features, n_thresholds, constraints, max_insertions, seed, \
+    criterion, n_bins, max_features, n_thresholds, constraints, max_insertions, seed, \
 count_rows
-        As for `Splitter`; the target has one output.
+        As for `Splitter`; there is one output.
     has_missing : ndarray of shape (n_features,), uint8
         Features with missing values; these go right.
     n_classes : int
@@ -68,12 +68,12 @@ count_rows
     cdef double squared_weight
 
     def __init__(
-        self, Target target, n_bins, max_features, n_thresholds, constraints,
+        self, Criterion criterion, n_bins, max_features, n_thresholds, constraints,
         max_insertions, seed, count_rows, *, has_missing, n_classes, entropy, delta,
         batch_size,
     ):
         Splitter.__init__(
-            self, target, n_bins, max_features, n_thresholds, constraints,
+            self, criterion, n_bins, max_features, n_thresholds, constraints,
             max_insertions, seed, count_rows,
         )
         n_slots = min(self.max_features, self.n_features)
@@ -107,7 +107,7 @@ count_rows
             n_new = min(self.batch_size, n - n_used)
             if not self.can_pay(n_new * self.count_features()):
                 if n_used == 0:
-                    return PENNILESS
+                    return OUT_OF_BUDGET
                 return self.take_best(best)
             self.add_batch(block, ids, n, n_new)
             n_used += n_new
@@ -326,8 +326,8 @@ count_rows
             for bin in range(self.n_bins[self.drawn[slot]] - 1):
                 if self.alive[slot, bin]:
                     allowed[bin >> 6] |= (<uint64_t> 1) << (bin & 63)
-            self.target.fill(block, ids, n, &self.drawn[slot], 1, 0, 0)
-            self.target.scan(
+            self.criterion.fill(block, ids, n, &self.drawn[slot], 1, 0, 0)
+            self.criterion.scan(
                 0, self.drawn[slot], 0, self.n_bins[self.drawn[slot]], totals, limits,
                 0, allowed, True, best,
             )

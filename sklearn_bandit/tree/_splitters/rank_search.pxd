@@ -1,19 +1,19 @@
-"""The best split of a feature between any two of its values: see ``_rank_search.pyx``.
+"""The best split of a feature between any two of its values: see ``rank_search.pyx``.
 """
 
 cimport cython
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t
 
 from sklearn_bandit.tree._common cimport Block, Limits, Split
-from sklearn_bandit.tree._criteria.base cimport Target
+from sklearn_bandit.tree._criteria.base cimport Criterion
 from sklearn_bandit.tree._data.value_ranks cimport ValueRanks
 
-cdef enum Criterion:
+cdef enum Impurity:
     GINI
     ENTROPY
     SQUARED_ERROR
     POISSON
-    ABSOLUTE_ERROR      # the target sorts the rows itself
+    ABSOLUTE_ERROR      # the criterion sorts the rows itself
 
 
 cdef struct Side:
@@ -28,8 +28,8 @@ cdef struct Side:
 @cython.final
 cdef class RankSearch:
     cdef readonly ValueRanks ranks
-    cdef Target target
     cdef Criterion criterion
+    cdef Impurity impurity
     cdef Py_ssize_t n_outputs
     cdef Py_ssize_t n_cells                 # numbers in a cell that are totals
     cdef Py_ssize_t width                   # numbers in a cell

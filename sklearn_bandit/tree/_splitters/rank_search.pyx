@@ -55,34 +55,34 @@ cdef class RankSearch:
     ----------
     ranks : ValueRanks
         Ranks of the values in all samples.
-    target : Target
+    criterion : Criterion
         What to predict.
-    criterion : str
-        The criterion, by scikit-learn's name.
+    impurity : str
+        The impurity, by scikit-learn's name.
     n_rows : int
         Rows of the largest node.
     """
 
-    def __init__(self, ValueRanks ranks, Target target, criterion, n_rows):
+    def __init__(self, ValueRanks ranks, Criterion criterion, impurity, n_rows):
         cdef size_t room
 
         self.ranks = ranks
-        self.target = target
-        self.criterion = {
+        self.criterion = criterion
+        self.impurity = {
             "gini": GINI,
             "entropy": ENTROPY,
             "log_loss": ENTROPY,
             "poisson": POISSON,
             "absolute_error": ABSOLUTE_ERROR,
-        }.get(criterion, SQUARED_ERROR)
-        if self.criterion == ABSOLUTE_ERROR:
+        }.get(impurity, SQUARED_ERROR)
+        if self.impurity == ABSOLUTE_ERROR:
             return
-        self.n_outputs = target.n_outputs
-        self.n_cells = target.n_channels
-        if self.criterion in (SQUARED_ERROR, POISSON):
+        self.n_outputs = criterion.n_outputs
+        self.n_cells = criterion.n_channels
+        if self.impurity in (SQUARED_ERROR, POISSON):
             self.n_cells = 1 + self.n_outputs
         self.width = self.n_cells
-        if self.criterion == SQUARED_ERROR:
+        if self.impurity == SQUARED_ERROR:
             self.width += self.n_outputs
         room = times(N_SLOTS, self.width)
         self.cells = <double*> allocate(room, sizeof(double))
@@ -134,8 +134,8 @@ cdef class RankSearch:
                 # Whether it varies at all has to be seen in a bin that is alone.
                 if (
                     not varies
-                    or self.criterion == POISSON
-                    or (self.criterion == ENTROPY and n < BOUNDED_ROWS)
+                    or self.impurity == POISSON
+                    or (self.impurity == ENTROPY and n < BOUNDED_ROWS)
                     or self.bound(bin, missing_left, totals) > best.score
                 ):
                     self.is_open[bin] |= 1 << missing_left
@@ -167,8 +167,8 @@ cdef class RankSearch:
 
         memset(self.cells, 0, N_SLOTS * width * sizeof(double))
         memset(self.sizes, 0, sizeof(self.sizes))
-        self.weight = self.target.weight(totals)
-        self.centre = self.target.score(totals)
+        self.weight = self.criterion.weight(totals)
+        self.centre = self.criterion.score(totals)
         if block.moments == NULL:
             for i in range(n):
                 bin = bins[<Py_ssize_t> ids[i] * stride]
@@ -181,7 +181,7 @@ cdef class RankSearch:
                 for k in range(n_outputs):
                     cell[block.labels[ids[i] * n_outputs + k]] += weight
             return
-        if n_outputs == 1 and self.criterion == SQUARED_ERROR:
+        if n_outputs == 1 and self.impurity == SQUARED_ERROR:
             mean = totals[1] / totals[0]
             for i in range(n):
                 bin = bins[<Py_ssize_t> ids[i] * stride]
@@ -200,7 +200,7 @@ cdef class RankSearch:
             moments = block.moments + self.n_cells * <Py_ssize_t> ids[i]
             for k in range(self.n_cells):
                 cell[k] += moments[k]
-            if self.criterion == SQUARED_ERROR:
+            if self.impurity == SQUARED_ERROR:
                 for k in range(1, self.n_cells):
                     deviation = moments[k] - totals[k] / totals[0] * moments[0]
                     cell[n_outputs + k] += max(deviation, 0.0)
@@ -236,7 +236,7 @@ cdef class RankSearch:
         cdef double weight = 0.0
         cdef Py_ssize_t k
 
-        if self.criterion == SQUARED_ERROR or self.criterion == POISSON:
+        if self.impurity == SQUARED_ERROR or self.impurity == POISSON:
             return sums[0]
         for k in range(self.n_cells):
             weight += sums[k]
@@ -306,11 +306,11 @@ cdef class RankSearch:
 
         side.left = 0.0
         side.right = 0.0
-        if self.criterion == SQUARED_ERROR or self.criterion == POISSON:
+        if self.impurity == SQUARED_ERROR or self.impurity == POISSON:
             return
         for k in range(self.n_cells):
             right = max(totals[k] - side.sums[k], 0.0)
-            if self.criterion == GINI:
+            if self.impurity == GINI:
                 side.left += side.sums[k] * side.sums[k]
                 side.right += right * right
             else:
@@ -339,7 +339,7 @@ cdef class RankSearch:
             left = side.sums[label]
             right = totals[label] - left
             side.sums[label] = left + weight
-            if self.criterion == GINI:
+            if self.impurity == GINI:
                 side.left += weight * (2.0 * left + weight)
                 side.right -= weight * (2.0 * right - weight)
             else:
@@ -347,19 +347,19 @@ cdef class RankSearch:
                 side.right += xlogx(max(right - weight, 0.0)) - xlogx(right)
 
     cdef double score(self, const double* totals, const Side* side) noexcept nogil:
-        """Score of a split, as `Target.score` has it."""
+        """Score of a split, as `Criterion.score` has it."""
         cdef double right, score = 0.0, right_weight = self.weight - side.weight
         cdef Py_ssize_t k
 
-        if self.criterion == GINI:
+        if self.impurity == GINI:
             return side.left / side.weight + side.right / right_weight
-        if self.criterion == ENTROPY:
+        if self.impurity == ENTROPY:
             return side.left + side.right - self.n_outputs * (
                 xlogx(side.weight) + xlogx(right_weight)
             )
         for k in range(1, self.n_cells):
             right = totals[k] - side.sums[k]
-            if self.criterion == SQUARED_ERROR:
+            if self.impurity == SQUARED_ERROR:
                 score += (
                     side.sums[k] * side.sums[k] * right_weight
                     + right * right * side.weight
@@ -379,7 +379,7 @@ cdef class RankSearch:
         """Take over the score and the totals of a better split that is allowed."""
         cdef double score = self.score(totals, side), right = self.weight - side.weight
         cdef double value, right_value
-        cdef int first = 1 if self.criterion >= SQUARED_ERROR else 0
+        cdef int first = 1 if self.impurity >= SQUARED_ERROR else 0
 
         if not score - TIE * fabs(score) > best.score or not right > 0.0:
             return False
@@ -414,7 +414,7 @@ cdef class RankSearch:
         products = min(start * (self.weight - start), end * (self.weight - end))
         if not products > 0.0:
             return INFINITY
-        if self.criterion == ENTROPY:
+        if self.impurity == ENTROPY:
             # The tangent, at the beginning of the bin, of the term in the weight.
             slope = log2(start / (self.weight - start))
             for k in range(self.n_cells):
@@ -425,7 +425,7 @@ cdef class RankSearch:
                 )
             bound -= self.n_outputs * (xlogx(start) + xlogx(self.weight - start))
             return bound + ROUNDING * fabs(bound)
-        first = 1 if self.criterion == SQUARED_ERROR else 0
+        first = 1 if self.impurity == SQUARED_ERROR else 0
         for k in range(first, self.n_cells):
             share = totals[k] / self.weight
             above = sums[k] - share * start

@@ -1,4 +1,4 @@
-"""Single trees that are grown limb by limb."""
+"""Single trees that are grown subtree by subtree."""
 
 import numpy as np
 import pytest
@@ -8,33 +8,32 @@ from sklearn_bandit.tree import (
     DecisionTreeRegressor,
     ExtraTreeClassifier,
     _classes,
-    _growth,
-    _limbs,
 )
+from sklearn_bandit.tree._building import build, subtrees
 
 
 @pytest.fixture
-def limbs(monkeypatch):
-    """Cut trees of few samples; tell the sizes of limbs, round by round, per tree."""
+def subtrees(monkeypatch):
+    """Cut trees of few samples; tell the sizes of subtrees, round by round, per tree."""
     trees = []
 
-    def grow(estimator, problem, *arguments):
+    def grow(estimator, training_set, *arguments):
         rounds = []
 
         def run_tasks(function, tasks, n_threads):
-            rounds.append([len(limb.ids) for limb in tasks])
+            rounds.append([len(subtree.ids) for subtree in tasks])
             run(function, tasks, n_threads)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_limbs, "run_tasks", run_tasks)
-            result = _limbs.grow_limbed(estimator, problem, *arguments)
+            patch.setattr(subtrees, "run_tasks", run_tasks)
+            result = subtrees.grow_in_subtrees(estimator, training_set, *arguments)
         trees.append(rounds)
         return result
 
-    run = _limbs.run_tasks
-    monkeypatch.setattr(_limbs, "MIN_CUT", 6 * 20_000)
-    monkeypatch.setattr(_growth, "MIN_ROWS_REAL", 8_000)
-    monkeypatch.setattr(_classes, "grow_limbed", grow)
+    run = subtrees.run_tasks
+    monkeypatch.setattr(subtrees, "MIN_DIVIDED_VALUES", 6 * 20_000)
+    monkeypatch.setattr(build, "MIN_ROWS_REAL", 8_000)
+    monkeypatch.setattr(_classes, "grow_in_subtrees", grow)
     return trees
 
 
@@ -47,10 +46,10 @@ def make_samples(n_samples=60_000):
     return X, score + rng.standard_normal(n_samples)
 
 
-def test_limbs_have_at_most_half_the_rows(limbs):
+def test_limbs_have_at_most_half_the_rows(subtrees):
     X, score = make_samples()
     DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, score > 0)
-    root, first, second = limbs[0]
+    root, first, second = subtrees[0]
     assert root == [len(X)]
     assert max(first) <= len(X) // 2
     assert sum(first) == len(X)
@@ -63,15 +62,15 @@ def test_limbs_have_at_most_half_the_rows(limbs):
     "Tree", [DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier]
 )
 @pytest.mark.parametrize("max_depth", [5, None])
-def test_nodes_describe_their_samples(limbs, Tree, max_depth):
+def test_nodes_describe_their_samples(subtrees, Tree, max_depth):
     X, score = make_samples()
     y = score if Tree is DecisionTreeRegressor else np.digitize(score, [-1.0, 1.0])
     weight = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
     model = Tree(
         max_depth=max_depth, min_samples_leaf=5, max_features=None, random_state=0
     ).fit(X, y, weight)
-    assert len(limbs) == 1
-    assert len(limbs[0]) > 1
+    assert len(subtrees) == 1
+    assert len(subtrees[0]) > 1
     tree = model.tree_
     assert tree.max_depth == (max_depth or tree.max_depth)
     X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
@@ -97,14 +96,14 @@ def test_nodes_describe_their_samples(limbs, Tree, max_depth):
 
 @pytest.mark.parametrize("Tree", [DecisionTreeClassifier, ExtraTreeClassifier])
 @pytest.mark.parametrize("max_depth", [5, None])
-def test_same_tree_for_any_number_of_threads(limbs, monkeypatch, Tree, max_depth):
+def test_same_tree_for_any_number_of_threads(subtrees, monkeypatch, Tree, max_depth):
     X, score = make_samples()
     trees = []
     for n_threads in (1, 2, 3):
         monkeypatch.setattr(_classes, "effective_n_threads", lambda _, n=n_threads: n)
         model = Tree(max_depth=max_depth, max_features=None, random_state=0)
         trees.append(model.fit(X, score > 0))
-    assert len(limbs) == 3
+    assert len(subtrees) == 3
     first = trees[0].tree_.__getstate__()
     for tree in trees[1:]:
         state = tree.tree_.__getstate__()
@@ -113,13 +112,13 @@ def test_same_tree_for_any_number_of_threads(limbs, monkeypatch, Tree, max_depth
         assert tree.n_insertions_ == trees[0].n_insertions_
 
 
-def test_clear_splits_are_found_in_every_limb(limbs):
+def test_clear_splits_are_found_in_every_limb(subtrees):
     """Eight cells of equal size, each of its own class: the tree is known."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80_000, 4)).astype(np.float32)
     y = (X[:, :3] > 0) @ [4, 2, 1]
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    assert len(limbs[0]) > 1
+    assert len(subtrees[0]) > 1
     assert model.score(X, y) == 1.0
 
 
@@ -134,10 +133,10 @@ def test_clear_splits_are_found_in_every_limb(limbs):
         {"monotonic_cst": [1, 0, 0, 0, 0, 0]},
     ],
 )
-def test_stays_whole(limbs, parameters):
+def test_stays_whole(subtrees, parameters):
     X, score = make_samples(20_000)
     DecisionTreeClassifier(max_depth=3, **parameters).fit(X, score > 0)
     DecisionTreeClassifier(max_depth=3).fit(X[1:], score[1:] > 0)
-    assert not limbs
+    assert not subtrees
     DecisionTreeClassifier(max_depth=3).fit(X, score > 0)
-    assert len(limbs) == 1
+    assert len(subtrees) == 1

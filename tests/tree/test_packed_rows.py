@@ -8,8 +8,8 @@ from scipy import sparse
 
 from sklearn_bandit import tree
 from sklearn_bandit.ensemble import RandomForestRegressor
-from sklearn_bandit.tree._data import packed_rows
 from sklearn_bandit.tree import _validation
+from sklearn_bandit.tree._data import packed_rows
 from sklearn_bandit.tree._data.packed_rows import MISSING_BIN, pack
 
 

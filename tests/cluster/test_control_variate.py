@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sklearn_bandit.cluster._cache import RowCache
-from sklearn_bandit.cluster._medoid_state import Clusters
+from sklearn_bandit.cluster._control_variate import ControlVariate
+from sklearn_bandit.cluster._medoid_state import MedoidState
 from sklearn_bandit.cluster._metrics import DenseDistances
-from sklearn_bandit.cluster._control_variate import Proxy
 
 N, K, N_KNOWN = 300, 3, 50
 
@@ -17,10 +17,14 @@ def make(metric, *, build, points=None):
     X = rng.normal(size=(N, 4)) + 5 if points is None else points
     distances = DenseDistances(X, metric, rng.permutation(N), 2)
     weights = rng.integers(1, 4, N)
-    clusters = Clusters(RowCache(distances, 2**24), distances.order, weights, K, 1)
+    clusters = MedoidState(RowCache(distances, 2**24), distances.order, weights, K, 1)
     clusters.set([1, 2] if build else [1, 2, 3])
     base = clusters.rewards(9) if build else clusters.present()
-    return distances, clusters, Proxy(distances, clusters, base, N_KNOWN, build=build)
+    return (
+        distances,
+        clusters,
+        ControlVariate(distances, clusters, base, N_KNOWN, build=build),
+    )
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "cosine"])

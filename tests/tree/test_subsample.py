@@ -1,4 +1,4 @@
-"""Shallow trees on very many samples: scouts first, then all samples."""
+"""Shallow trees on very many samples: subsample first, then all samples."""
 
 import numpy as np
 import pytest
@@ -10,25 +10,24 @@ from sklearn_bandit.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     _classes,
-    _growth,
-    _scouting,
     _validation,
 )
-from sklearn_bandit.tree._building.training_set import Problem
+from sklearn_bandit.tree._building import build, subsample
+from sklearn_bandit.tree._building.training_set import TrainingSet
 
 
 @pytest.fixture
 def scouted(monkeypatch):
-    """Let few samples suffice, and tell how many trees were grown by scouts."""
+    """Let few samples suffice, and tell how many trees were grown by subsample."""
     trees = []
 
     def grow(*arguments):
-        trees.append(_scouting.grow_scouted(*arguments))
+        trees.append(subsample.grow_on_subsample(*arguments))
         return trees[-1]
 
-    monkeypatch.setattr(_scouting, "MIN_SCOUTS", 512)
-    monkeypatch.setattr(_growth, "MIN_ROWS_REAL", 8_000)
-    monkeypatch.setattr(_classes, "grow_scouted", grow)
+    monkeypatch.setattr(subsample, "MIN_SUBSAMPLED_PER_LEAF", 512)
+    monkeypatch.setattr(build, "MIN_ROWS_REAL", 8_000)
+    monkeypatch.setattr(_classes, "grow_on_subsample", grow)
     return trees
 
 
@@ -75,9 +74,11 @@ def test_routes_like_scikit_learn(missing, dtype, order):
     X = np.asarray(X, dtype=dtype, order=order)
     reference = sk_tree.DecisionTreeClassifier(max_depth=6).fit(X, score > 0)
     nodes = reference.tree_.__getstate__()["nodes"]
-    problem = Problem(None, (score > 0).reshape(-1, 1), [2], "gini", n_features_in=6)
+    training_set = TrainingSet(
+        None, (score > 0).reshape(-1, 1), [2], "gini", n_features_in=6
+    )
     leaves, totals, has_infinite = route(
-        MatrixView(X), problem.target_maker()(), nodes, 6, n_threads=2
+        MatrixView(X), training_set.criterion_maker()(), nodes, 6, n_threads=2
     )
     assert not has_infinite
     np.testing.assert_array_equal(leaves, reference.apply(X))
@@ -164,7 +165,7 @@ def test_is_as_accurate_as_exact(scouted):
 
 
 def test_undecided_nodes_are_grown_on_all_samples(scouted):
-    """Noise cannot be told apart by scouts: the root is undecided, the tree exact."""
+    """Noise cannot be told apart by subsample: the root is undecided, the tree exact."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40_000, 4)).astype(np.float32)
     y = rng.integers(0, 2, len(X))

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn_bandit.tree._data.byte_bins import are_spread, keep_bytes
 from sklearn_bandit._core.matrix import MatrixView
+from sklearn_bandit.tree._data.byte_bins import are_spread, keep_bytes
 
-from sklearn_bandit.tree._data import packed_rows
 from sklearn_bandit.tree import DecisionTreeClassifier
+from sklearn_bandit.tree._data import packed_rows
 from sklearn_bandit.tree._data.packed_rows import pack
 
 MISSING_BIN = 255

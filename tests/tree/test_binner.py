@@ -5,8 +5,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from sklearn_bandit.tree._data.binner import MISSING_BIN, Binner
 from sklearn_bandit._core.matrix import MatrixView, is_readable
+from sklearn_bandit.tree._data.binner import MISSING_BIN, Binner
 
 TINY = np.float32(1e-45)  # the smallest number above 0
 HUGE = np.finfo(np.float32).max
