@@ -1,7 +1,7 @@
 """What every family may import, and in which nothing is learned.
 
 - ``simd``: kernels for wide vectors, with a table of what each platform gets
-- ``threads``, ``thread_start``, ``tasks``, ``openmp``: how many threads, and what they do
+- ``threads``, ``thread_start``, ``tasks``, ``openmp``: how many threads, what they do
 - ``random``, ``memory``: random numbers and allocation inside kernels
 - ``matrix``, ``transpose``: dense matrices of any type read in place; bytes transposed
 - ``progress``: ``verbose`` and scikit-learn's callbacks

@@ -7,10 +7,11 @@ One way through the files, each with one subject:
 - ``_distances``: the fast ones, kernels over matrix products and l1
 - ``_cache``: distances that are kept, within a number of bytes
 - ``_control_variate``: what is known of all candidates without their distances
-- ``_reference_sample``: passes over the references that all searches share, and their survivors
+- ``_reference_sample``: the references that all searches share, and the survivors of
+  passes over them
 - ``_medoid_state``: the medoids so far, and exact searches among a few arms
 - ``_pam``, ``_bandit_pam``, ``_eager``: what a BUILD and a SWAP step are
-- ``_sampled_passes``, ``_exact_passes``: the kernels of sampled and of exact passes over distances
+- ``_sampled_passes``, ``_exact_passes``: the kernels of passes over distances
 - ``_init``: first medoids other than BUILD's
 
 Confidence radii come from :mod:`sklearn_bandit.bandit`.

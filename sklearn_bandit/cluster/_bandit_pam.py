@@ -7,8 +7,8 @@ over all samples. A search goes in three stages:
    exactly, and the best of them becomes the base arm.
 2. *Elimination.* All arms are compared with the base arm on further references, by the
    differences of their rewards on the same reference, and by what is known of them on
-   all references (`_control_variate`). An arm whose difference is above zero by more than its
-   confidence radius is dropped. The sample grows for the undecided arms. Their
+   all references (`_control_variate`). An arm whose difference is above zero by more
+   than its confidence radius is dropped. The sample grows for the undecided arms. Their
    distances are kept: the arms that one search could not decide early are mostly those
    of the next.
 3. *Exact.* The few arms that are left are computed exactly.

@@ -14,8 +14,8 @@ reference's weight. One distance serves the k swaps of a candidate [1]_: with th
     S = sum (a - g),                    V_l = sum_{j in l} (b - g) - (a - g),
 
 those of the swap (x, l) are S + V_l, and the second and fourth powers go the same way.
-Where a proxy of the rewards is known (see `_control_variate`), its sums and those of its products
-with the rewards are kept for the regression on it.
+Where a control variate of the rewards is known (see `_control_variate`), its sums and
+those of its products with the rewards are kept for the regression on it.
 
 References
 ----------

@@ -2,7 +2,7 @@
 
 ``_classes`` has the estimators. Fitting one goes through four rooms:
 
-- ``_common``: what is read. Samples are put into bins of one byte, by row and by column,
+- ``_data``: what is read. Samples are put into bins of one byte, by row and by column,
   once for all trees of a fit.
 - ``_criteria``: what is optimised. A criterion knows the targets, sums them up in
   histograms and scores the splits in these.

@@ -14,8 +14,8 @@ MAX_SAMPLES = np.iinfo(np.int32).max
 MAX_FEATURES = np.iinfo(np.uint16).max + 1
 
 # Forests that may sample keep to the bins from here on, where their first nodes are
-# sampled. Ranks would take 1.7 to 2.8 times as long (`RANKED_ROWS` of `packed_rows`), and
-# the trees of a forest make up for a coarse threshold near the root.
+# sampled. Ranks would take 1.7 to 2.8 times as long (`RANKED_ROWS` of `packed_rows`),
+# and the trees of a forest make up for a coarse threshold near the root.
 RANKED_FOREST_ROWS = 8_000
 
 # Labels that are looked at together: their indices stay in the second-level cache.

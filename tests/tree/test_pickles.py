@@ -95,7 +95,7 @@ def test_forests(name):
 
 
 @pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
-def test_trees_of_limbs(kind, monkeypatch):
+def test_trees_of_subtrees(kind, monkeypatch):
     joined = []
 
     def join(subtree):
@@ -114,7 +114,7 @@ def test_trees_of_limbs(kind, monkeypatch):
 
 
 @pytest.mark.parametrize("tol", [0.0, 0.1])
-def test_scouted_trees(tol, monkeypatch):
+def test_subsampled_trees(tol, monkeypatch):
     monkeypatch.setattr(subsample, "MIN_SUBSAMPLED_PER_LEAF", 512)
     X, score = make_samples(80_000)
     model = tree.DecisionTreeClassifier(max_depth=4, tol=tol, random_state=0)

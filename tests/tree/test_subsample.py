@@ -17,7 +17,7 @@ from sklearn_bandit.tree._building.training_set import TrainingSet
 
 
 @pytest.fixture
-def scouted(monkeypatch):
+def subsampled(monkeypatch):
     """Let few samples suffice, and tell how many trees were grown by subsample."""
     trees = []
 
@@ -98,18 +98,18 @@ def test_lists_samples():
     ("criterion", "impurity"), [("gini", gini), ("entropy", entropy)]
 )
 @pytest.mark.parametrize("missing", [False, True])
-def test_nodes_of_a_classifier(scouted, criterion, impurity, missing):
+def test_nodes_of_a_classifier(subsampled, criterion, impurity, missing):
     X, score = make_samples(missing=missing)
     y = np.digitize(score, [-1.0, 1.0])
     tree = DecisionTreeClassifier(criterion=criterion, max_depth=4, random_state=0)
     tree.fit(X, y)
-    assert len(scouted) == 1
+    assert len(subsampled) == 1
     assert tree.get_depth() == 4
     assert_describes(tree, X, y, impurity)
 
 
 @pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
-def test_nodes_of_a_regressor(scouted, criterion):
+def test_nodes_of_a_regressor(subsampled, criterion):
     X, score = make_samples()
     y = np.abs(score)
 
@@ -121,36 +121,36 @@ def test_nodes_of_a_regressor(scouted, criterion):
 
     tree = DecisionTreeRegressor(criterion=criterion, max_depth=3, random_state=0)
     tree.fit(X, y)
-    assert len(scouted) == 1
+    assert len(subsampled) == 1
     assert_describes(tree, X, y, impurity)
 
 
-def test_several_outputs(scouted):
+def test_several_outputs(subsampled):
     X, score = make_samples()
     y = np.column_stack([score, X[:, 3] + 0.1 * score])
     tree = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y)
-    assert len(scouted) == 1
+    assert len(subsampled) == 1
     leaves = tree.apply(X)
     for leaf in np.unique(leaves):
         mean = y[leaves == leaf].mean(axis=0)
         np.testing.assert_allclose(tree.tree_.value[leaf, :, 0], mean)
 
 
-def test_clear_splits_are_the_exact_ones(scouted):
+def test_clear_splits_are_the_exact_ones(subsampled):
     rng = np.random.default_rng(1)
     X = rng.integers(0, 4, (80_000, 5)).astype(np.float32)
     y = ((X[:, 1] > 1) ^ (X[:, 3] > 2) & (rng.random(len(X)) < 0.9)).astype(int)
     exact = DecisionTreeClassifier(max_depth=3, solver="exact").fit(X, y)
-    assert not scouted
+    assert not subsampled
     for seed in range(20):
         tree = DecisionTreeClassifier(max_depth=3, random_state=seed).fit(X, y)
         assert tree.tree_.feature[0] == exact.tree_.feature[0] == 1
         assert tree.tree_.threshold[0] == exact.tree_.threshold[0] == 1.5
         np.testing.assert_array_equal(tree.tree_.value[0], exact.tree_.value[0])
-    assert len(scouted) == 20
+    assert len(subsampled) == 20
 
 
-def test_is_as_accurate_as_exact(scouted):
+def test_is_as_accurate_as_exact(subsampled):
     X, score = make_samples(160_000)
     X, X_test, y, y_test = X[::2], X[1::2], score[::2] > 0, score[1::2] > 0
     exact = DecisionTreeClassifier(max_depth=5, solver="exact").fit(X, y)
@@ -160,36 +160,36 @@ def test_is_as_accurate_as_exact(scouted):
         .score(X_test, y_test)
         for seed in range(5)
     ]
-    assert len(scouted) == 5
+    assert len(subsampled) == 5
     assert np.mean(scores) > exact.score(X_test, y_test) - 0.005
 
 
-def test_undecided_nodes_are_grown_on_all_samples(scouted):
-    """Noise cannot be told apart by subsample: the root is undecided, the tree exact."""
+def test_undecided_nodes_are_grown_on_all_samples(subsampled):
+    """A subsample cannot tell noise apart: the root is undecided, the tree exact."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40_000, 4)).astype(np.float32)
     y = rng.integers(0, 2, len(X))
     tree = DecisionTreeClassifier(max_depth=3, tol=0.0, random_state=0).fit(X, y)
-    assert len(scouted) == 1
+    assert len(subsampled) == 1
     assert tree.get_depth() == 3
     assert tree.tree_.node_count == 15
     assert_describes(tree, X, y, lambda labels: (gini(labels)[0][:2], gini(labels)[1]))
 
 
-def test_same_tree_for_any_number_of_threads(scouted, monkeypatch):
+def test_same_tree_for_any_number_of_threads(subsampled, monkeypatch):
     X, score = make_samples(missing=True)
     trees = []
     for n_threads in (1, 2, 3):
         monkeypatch.setattr(_classes, "effective_n_threads", lambda _, n=n_threads: n)
         model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, score > 0)
         trees.append(model.tree_.__getstate__())
-    assert len(scouted) == 3
+    assert len(subsampled) == 3
     for state in trees[1:]:
         np.testing.assert_array_equal(state["nodes"], trees[0]["nodes"])
         np.testing.assert_array_equal(state["values"], trees[0]["values"])
 
 
-def test_refuses_infinity_wherever_it_is(scouted):
+def test_refuses_infinity_wherever_it_is(subsampled):
     X, score = make_samples()
     X[12_345, 5] = np.inf
     tree = DecisionTreeClassifier(max_depth=4, random_state=0)
@@ -213,27 +213,27 @@ def test_refuses_infinity_wherever_it_is(scouted):
         {"class_weight": "balanced"},
     ],
 )
-def test_stays_at_home(scouted, parameters):
+def test_is_not_subsampled(subsampled, parameters):
     X, score = make_samples(40_000)
     defaults = {"max_depth": 3, "random_state": 0}
     DecisionTreeClassifier(**{**defaults, **parameters}).fit(X, score > 0)
-    assert not scouted
+    assert not subsampled
     DecisionTreeClassifier(**defaults).fit(X, score > 0)
-    assert len(scouted) == 1
+    assert len(subsampled) == 1
 
 
 @pytest.mark.parametrize("limit", ["MAX_SAMPLES", "MAX_FEATURES"])
-def test_refuses_what_the_kernels_cannot_index(scouted, monkeypatch, limit):
+def test_refuses_what_the_kernels_cannot_index(subsampled, monkeypatch, limit):
     X, score = make_samples()
     monkeypatch.setattr(_validation, limit, 5)
     with pytest.raises(ValueError, match=r"At most 5 (samples|features)"):
         DecisionTreeClassifier(max_depth=3).fit(X, score > 0)
 
 
-def test_pure_and_constant(scouted):
+def test_pure_and_constant(subsampled):
     X, score = make_samples(40_000)
     tree = DecisionTreeClassifier(max_depth=3).fit(X, np.zeros(len(X), dtype=int))
     assert tree.tree_.node_count == 1
     tree = DecisionTreeClassifier(max_depth=3).fit(np.ones_like(X), score > 0)
     assert tree.tree_.node_count == 1
-    assert len(scouted) == 2
+    assert len(subsampled) == 2

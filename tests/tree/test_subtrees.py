@@ -13,8 +13,8 @@ from sklearn_bandit.tree._building import build, subtrees
 
 
 @pytest.fixture
-def subtrees(monkeypatch):
-    """Cut trees of few samples; tell the sizes of subtrees, round by round, per tree."""
+def divided(monkeypatch):
+    """Divide trees of few samples; list the sizes of subtrees by tree and round."""
     trees = []
 
     def grow(estimator, training_set, *arguments):
@@ -46,10 +46,10 @@ def make_samples(n_samples=60_000):
     return X, score + rng.standard_normal(n_samples)
 
 
-def test_limbs_have_at_most_half_the_rows(subtrees):
+def test_subtrees_have_at_most_half_the_rows(divided):
     X, score = make_samples()
     DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, score > 0)
-    root, first, second = subtrees[0]
+    root, first, second = divided[0]
     assert root == [len(X)]
     assert max(first) <= len(X) // 2
     assert sum(first) == len(X)
@@ -62,15 +62,15 @@ def test_limbs_have_at_most_half_the_rows(subtrees):
     "Tree", [DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier]
 )
 @pytest.mark.parametrize("max_depth", [5, None])
-def test_nodes_describe_their_samples(subtrees, Tree, max_depth):
+def test_nodes_describe_their_samples(divided, Tree, max_depth):
     X, score = make_samples()
     y = score if Tree is DecisionTreeRegressor else np.digitize(score, [-1.0, 1.0])
     weight = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
     model = Tree(
         max_depth=max_depth, min_samples_leaf=5, max_features=None, random_state=0
     ).fit(X, y, weight)
-    assert len(subtrees) == 1
-    assert len(subtrees[0]) > 1
+    assert len(divided) == 1
+    assert len(divided[0]) > 1
     tree = model.tree_
     assert tree.max_depth == (max_depth or tree.max_depth)
     X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
@@ -96,14 +96,14 @@ def test_nodes_describe_their_samples(subtrees, Tree, max_depth):
 
 @pytest.mark.parametrize("Tree", [DecisionTreeClassifier, ExtraTreeClassifier])
 @pytest.mark.parametrize("max_depth", [5, None])
-def test_same_tree_for_any_number_of_threads(subtrees, monkeypatch, Tree, max_depth):
+def test_same_tree_for_any_number_of_threads(divided, monkeypatch, Tree, max_depth):
     X, score = make_samples()
     trees = []
     for n_threads in (1, 2, 3):
         monkeypatch.setattr(_classes, "effective_n_threads", lambda _, n=n_threads: n)
         model = Tree(max_depth=max_depth, max_features=None, random_state=0)
         trees.append(model.fit(X, score > 0))
-    assert len(subtrees) == 3
+    assert len(divided) == 3
     first = trees[0].tree_.__getstate__()
     for tree in trees[1:]:
         state = tree.tree_.__getstate__()
@@ -112,13 +112,13 @@ def test_same_tree_for_any_number_of_threads(subtrees, monkeypatch, Tree, max_de
         assert tree.n_insertions_ == trees[0].n_insertions_
 
 
-def test_clear_splits_are_found_in_every_limb(subtrees):
+def test_clear_splits_are_found_in_every_subtree(divided):
     """Eight cells of equal size, each of its own class: the tree is known."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80_000, 4)).astype(np.float32)
     y = (X[:, :3] > 0) @ [4, 2, 1]
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    assert len(subtrees[0]) > 1
+    assert len(divided[0]) > 1
     assert model.score(X, y) == 1.0
 
 
@@ -133,10 +133,10 @@ def test_clear_splits_are_found_in_every_limb(subtrees):
         {"monotonic_cst": [1, 0, 0, 0, 0, 0]},
     ],
 )
-def test_stays_whole(subtrees, parameters):
+def test_stays_whole(divided, parameters):
     X, score = make_samples(20_000)
     DecisionTreeClassifier(max_depth=3, **parameters).fit(X, score > 0)
     DecisionTreeClassifier(max_depth=3).fit(X[1:], score[1:] > 0)
-    assert not subtrees
+    assert not divided
     DecisionTreeClassifier(max_depth=3).fit(X, score > 0)
-    assert len(subtrees) == 1
+    assert len(divided) == 1

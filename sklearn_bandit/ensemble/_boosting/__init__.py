@@ -8,8 +8,8 @@ Data flows one way:
    ``leaf_router`` takes rows that join through the trees that there are.
 2. ``layout`` decides how rows are read: features in groups whose histograms fit the
    cache, features of which few combinations occur as one (``bundles``), features with
-   one frequent bin as lists of their other bins only. ``row_lists`` writes the rows in that
-   form.
+   one frequent bin as lists of their other bins only. ``row_lists`` writes the rows in
+   that form.
 3. ``grower`` grows one tree, best leaf first: ``histogram`` sums gradients and
    hessians of a node by bin, ``splits`` finds the best split in them, ``partition``
    sorts the rows into its sides.
@@ -20,6 +20,6 @@ Data flows one way:
    ``_hist_gradient_boosting`` (one level up) has the estimators.
 
 All threads are those of one OpenMP, also for what numpy and scikit-learn compute
-(``sklearn_bandit._core.tasks``). The trees of an iteration, one for each class, are grown
-side by side. Losses, predictors and everything after fitting are scikit-learn's.
+(``sklearn_bandit._core.tasks``). The trees of an iteration, one for each class, are
+grown side by side. Losses, predictors and everything after fitting are scikit-learn's.
 """

@@ -1,10 +1,10 @@
 """Grow a shallow tree on very many samples without putting all of them into bins.
 
 Where each leaf will hold tens of thousands of samples, packing takes longer than all
-the searches. A random subset is packed instead, the *subsample*, and the tree is grown on
-these wherever MABSplit can tell the best split from its rivals. Then all samples are
-sent down the tree once, so that whatever its nodes say of them is exact; nodes that the
-subsample left undecided are packed with all of their samples and grown as ever.
+the searches. A random subsample is packed instead, and the tree is grown on it wherever
+MABSplit can tell the best split from the others. Then all samples are sent down the
+tree once, so that whatever its nodes say of them is exact. Nodes that the subsample
+leaves undecided are packed with all of their samples and grown as any other.
 """
 
 import numpy as np
@@ -21,11 +21,11 @@ from .route import MAX_NODES, list_samples, route, summarise_nodes
 from .subtrees import EPSILON, Subtree, can_divide, grow_subtrees, node_depths
 from .training_set import TrainingSet
 
-# One sample in so many is a scout: fewer leave more nodes undecided.
+# One row of this many is in the subsample; fewer rows leave more nodes undecided.
 SUBSAMPLE_STRIDE = 4
 
-# Subsample there must be for each leaf that the tree can have. On ten million samples of
-# 28 features MABSplit looked at 2,000 to 30,000 rows of a node.
+# Rows that the subsample must have for each leaf that the tree can have. On ten million
+# samples of 28 features MABSplit looked at 2,000 to 30,000 rows of a node.
 MIN_SUBSAMPLED_PER_LEAF = 8192
 
 # A tree of this depth can have more nodes than can be routed to.
@@ -33,7 +33,7 @@ DEEPEST = MAX_NODES.bit_length()
 
 
 def pays_to_subsample(estimator, X, n_channels, weights):
-    """Whether subsample can grow most of the tree, and nothing stands in their way."""
+    """Whether most of the tree can be grown on a subsample."""
     if estimator.max_depth is None:
         return False
     # Deeper trees have more leaves than is of interest here.
@@ -55,7 +55,7 @@ def pays_to_subsample(estimator, X, n_channels, weights):
 
 
 def grow_on_subsample(estimator, X, training_set, seed, n_threads):
-    """Grow a tree on subsample, then on all samples where these cannot tell.
+    """Grow a tree on a subsample, then on all samples where it cannot tell.
 
     Parameters
     ----------

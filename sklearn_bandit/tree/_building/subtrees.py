@@ -1,9 +1,9 @@
 """Grow a single tree in several threads, subtree by subtree.
 
 A tree is grown from its root until nodes have at most half of its rows. These nodes are
-its subtrees: each is grown apart from the others, in the same way. What is a subtree depends
-on the samples alone, and every subtree has random numbers of its own, so the tree is the
-same for any number of threads.
+the roots of its subtrees: each is grown apart from the others, in the same way. Which
+nodes these are depends on the samples alone, and every subtree has random numbers of
+its own, so the tree is the same for any number of threads.
 """
 
 import numpy as np
@@ -23,9 +23,9 @@ from .build import (
     smallest_sampled,
 )
 
-# Values that a subtree must have for subtrees of its own. On covertype, subtrees of subtrees from
-# 33,000 rows of 54 features on made growing a tenth slower than from 131,000 rows on:
-# each has to find out again which features are constant.
+# Values that a subtree must have to be divided again. Dividing covertype's subtrees of
+# 33,000 rows of 54 features made growing a tenth slower than dividing those of 131,000
+# rows only: each has to find out again which features are constant.
 MIN_DIVIDED_VALUES = 1 << 23
 
 # Impurities below are rounding errors, as in scikit-learn's builders.
@@ -167,7 +167,7 @@ def grow_subtrees(
         subtree.nodes, subtree.values = nodes.copy(), values.copy()
         training_set.buffers.append(buffer)
         if max_rows:
-            cut(estimator, subtree, max_rows)
+            divide(estimator, subtree, max_rows)
 
     new = list(subtrees)
     while new:
@@ -207,8 +207,8 @@ def smallest_divided(estimator, n_features):
     return max(MIN_DIVIDED_VALUES // n_features, 2 * n_sampled)
 
 
-def cut(estimator, subtree, max_rows):
-    """Make subtrees of the leaves that still have to grow: those of at most `max_rows` rows.
+def divide(estimator, subtree, max_rows):
+    """Make subtrees of the leaves with at most `max_rows` rows that can be split.
 
     The rows of leaves are in the order of leaves.
     """

@@ -127,7 +127,7 @@ cdef inline_void fill_transposed(
                 marks[j * N_SLOTS + bin] = MARK
 
 
-cdef inline_void fill_turned_cells(
+cdef inline_void fill_transposed_cells(
     const bint sparse,
     const int known_cells,
     cell_t* cells,
@@ -158,7 +158,7 @@ cdef inline_void fill_turned_cells(
         j += 1
 
 
-cdef inline_void fill_turned_group(
+cdef inline_void fill_transposed_group(
     const int known_cells,
     cell_t* cells,
     uint8_t* marks,
@@ -171,12 +171,12 @@ cdef inline_void fill_turned_group(
 ) noexcept nogil:
     """Add rows of one output, noting the bins that they are in or not."""
     if marks != NULL:
-        fill_turned_cells(
+        fill_transposed_cells(
             True, known_cells, cells, marks, n_cells, block, ids, n, features,
             n_features,
         )
     else:
-        fill_turned_cells(
+        fill_transposed_cells(
             False, known_cells, cells, NULL, n_cells, block, ids, n, features,
             n_features,
         )
@@ -256,19 +256,19 @@ cdef void fill_group(
 
     if block.transposed != NULL and n_outputs == 1:
         if n_cells == 16:
-            fill_turned_group(
+            fill_transposed_group(
                 16, cells, marks, n_cells, block, ids, n, features, n_features
             )
         elif n_cells == 8:
-            fill_turned_group(
+            fill_transposed_group(
                 8, cells, marks, n_cells, block, ids, n, features, n_features
             )
         elif n_cells == 2:
-            fill_turned_group(
+            fill_transposed_group(
                 2, cells, marks, n_cells, block, ids, n, features, n_features
             )
         else:
-            fill_turned_group(
+            fill_transposed_group(
                 0, cells, marks, n_cells, block, ids, n, features, n_features
             )
         return

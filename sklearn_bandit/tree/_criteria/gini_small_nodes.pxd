@@ -1,4 +1,4 @@
-"""The search of a few rows by Gini, comparing all pairs: see ``gini_small_nodes.pyx``."""
+"""Nodes of a few rows by Gini: see ``gini_small_nodes.pyx``."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 

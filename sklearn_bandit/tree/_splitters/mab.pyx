@@ -1,15 +1,15 @@
 """MABSplit: the search for a split as a best-arm problem (thesis, chapter 3).
 
 The features are the arms. Rows are sampled in batches; on the sample every feature has
-its best threshold, and every row a loss under that split (see ``Criterion.losses``), whose
-mean is the impurity of the children. The feature with the smallest mean leads, and each
-rival is compared with it *on the same rows*: the difference of two losses varies far
-less than either, so a rival is often out after the first batch where separate
-intervals, as in the thesis, would overlap to the end.
+its best threshold, and every row a loss under that split (see ``Criterion.losses``),
+whose mean is the impurity of the children. The feature with the smallest mean leads,
+and each other one is compared with it *on the same rows*: the difference of two losses
+varies far less than either, so a feature is often out after the first batch where
+separate intervals, as in the thesis, would overlap to the end.
 
-The search stops when no rival is left that could be better by more than the tolerance.
-If the rivals that are left would need more than a share of the rows to tell apart, full
-histograms of these few decide.
+The search stops when no survivor could be better by more than the tolerance. If the
+survivors would need more than a fraction of the rows to tell apart, full histograms of
+these few decide.
 
 What `delta` covers: with probability at least ``1 - delta`` (over the sample, by the
 asymptotic radii of ``sklearn_bandit.bandit``, with a union bound over features and
