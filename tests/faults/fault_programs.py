@@ -1,5 +1,6 @@
 """What the tests of faults run in processes of their own."""
 
+import errno
 import gc
 import multiprocessing
 import os
@@ -76,6 +77,11 @@ def fit_within(family, n_threads, megabytes):
         except RuntimeError as error:
             # What Python says if the stack of a thread cannot be had.
             if "new thread" not in str(error):
+                raise
+            return "memory"
+        except OSError as error:
+            # What it says if the locks of a pool cannot be had.
+            if error.errno != errno.ENOMEM:
                 raise
             return "memory"
         return "done"
