@@ -2,8 +2,10 @@
 
 import warnings
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -23,6 +25,7 @@ from .._compat import (
     check_is_fitted,
     validate_data,
 )
+from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
 from ..neighbors import BanditMIPS
 
@@ -149,7 +152,12 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     # The parameters of the estimator are its own to check.
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X=None, y=None, sample_weight=None):
+    def fit(
+        self,
+        X: MatrixLike | None = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Fit the classifier, unless it is, and prepare the search over its weights.
 
         Parameters
@@ -247,7 +255,7 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             del self.feature_names_in_
         return weights, intercepts
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the class of each row of X.
 
         Parameters
@@ -262,7 +270,7 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         return self.top_classes(X, 1)[:, 0]
 
-    def top_classes(self, X, k=None):
+    def top_classes(self, X: MatrixLike, k: int | None = None) -> np.ndarray:
         """Find the k classes with the largest scores.
 
         Parameters
@@ -282,7 +290,7 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         indices = self.search_.kneighbors(self._queries(X), k, return_distance=False)
         return self.classes_[indices]
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Compute the scores of the classes with the largest ones.
 
         Parameters
@@ -322,7 +330,7 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return sparse.hstack([X, ones], format="csr", dtype=dtype)
         return np.hstack([X, ones])
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> Any:
         """Return the routing of metadata to the estimator.
 
         Returns

@@ -1,6 +1,7 @@
 """What the kernels of a tree share: rows in bins, splits and their limits."""
 
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 cdef enum:
     MISSING_BIN = 255   # bin of a missing value
