@@ -223,7 +223,8 @@ def best_arm(
     if fall_back and not decided:
         search.finish_exactly()
     if search.n_pulls == 0 and k < n_arms:
-        needed = n_arms * (n_references if callable(exact) and delta == 0 else 1)
+        per_arm = n_references if callable(exact) and delta == 0 else None
+        needed = n_arms * (per_arm or 1)
         raise ValueError(
             f"max_pulls={max_pulls} does not allow to pull a single time: at least "
             f"{needed} are needed here."
