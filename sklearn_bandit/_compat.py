@@ -5,6 +5,8 @@ moves one of them is met by editing this file alone. Supported: scikit-learn 1.6
 later.
 """
 
+from copy import copy
+
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -142,4 +144,44 @@ __all__ += [
     "check_monotonic_cst",
     "check_y",
     "find_binning_thresholds",
+]
+
+
+# -- model selection ------------------------------------------------------------------
+
+# What scikit-learn's searches say when no fit of a batch succeeded. They do not tell
+# it otherwise from other errors.
+ALL_FITS_FAILED = "fits failed"
+
+
+def metric_of(scorer):
+    """Return the metric of a scorer made by `make_scorer`, None for other scorers."""
+    return getattr(scorer, "_score_func", None)
+
+
+def with_metric(scorer, metric):
+    """Return a copy of a scorer with another metric."""
+    scorer = copy(scorer)
+    scorer._score_func = metric
+    return scorer
+
+
+def named_scorers(scorer):
+    """Return the scorers of a search by name, None if there is a single one."""
+    return getattr(scorer, "_scorers", None)
+
+
+def with_named_scorers(scorer, scorers):
+    """Return a copy of the scorer for several metrics with other scorers."""
+    scorer = copy(scorer)
+    scorer._scorers = scorers
+    return scorer
+
+
+__all__ += [
+    "ALL_FITS_FAILED",
+    "metric_of",
+    "named_scorers",
+    "with_metric",
+    "with_named_scorers",
 ]
