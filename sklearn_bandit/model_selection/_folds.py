@@ -1,6 +1,23 @@
 """One fold at a time: the splitter that a race gives to scikit-learn's search."""
 
 import numpy as np
+from sklearn import model_selection
+
+# Splitters whose folds hold single samples, not groups or spans of time. Only samples
+# that stand for their fold tell the effect of folds after a single one.
+SAMPLE_SPLITTERS = (
+    model_selection.KFold,
+    model_selection.StratifiedKFold,
+    model_selection.RepeatedKFold,
+    model_selection.RepeatedStratifiedKFold,
+    model_selection.ShuffleSplit,
+    model_selection.StratifiedShuffleSplit,
+    model_selection.LeaveOneOut,
+    model_selection.LeavePOut,
+)
+
+# Folds that candidates are fitted on at least where folds are anything else.
+MIN_OTHER_FOLDS = 3
 
 
 class FoldByFold:
@@ -45,6 +62,10 @@ class FoldByFold:
             self.order = np.random.RandomState(0).permutation(len(splits))
         if self._splits:
             yield self._splits[self.order[self.present]]
+
+    def min_folds(self):
+        """Return how many folds it takes before samples can be trusted."""
+        return 1 if type(self.splitter) in SAMPLE_SPLITTERS else MIN_OTHER_FOLDS
 
     def get_n_splits(self, X=None, y=None, **params):
         """Return 1: the search sees one fold at a time."""

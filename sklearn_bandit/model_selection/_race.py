@@ -20,11 +20,15 @@ from ..bandit import effective_size, finite_population, split_delta, student_qua
 # searches (trees, forests, neighbours, linear models, kernels; 442 to 4,000 samples)
 # the ratio was .6 to 1.9, 1 on average. benchmarks/peers/racing.py counts what follows.
 FOLD_EFFECT = 1.25
-FOLD_EFFECT_SIZE = 16
+FOLD_EFFECT_SIZE = 8
 
 # What the other candidates' ratios add to the own fold-to-fold variance, as a multiple
 # of its degrees of freedom. Losses of candidates are too much alike for more.
 POOLED_SIZE = 2
+
+# Blocks of consecutive samples within a fold, and the samples that each needs.
+N_BLOCKS = 10
+MIN_BLOCK = 4
 
 # A variance within folds says nothing if it comes from fewer effective observations.
 # Fewer than the engine asks for: what has not been seen yet has a term of its own here.
@@ -46,6 +50,9 @@ class Differences:
         Variance of the differences from fold to fold; 0 for one fold.
     within : ndarray of shape (n_candidates,)
         Variance of a fold's difference that its samples explain; NaN if not known.
+    by_blocks : ndarray of shape (n_candidates,)
+        The same from blocks of consecutive samples. It is larger where neighbours are
+        alike, as in the order of time.
     n_effective : ndarray of shape (n_candidates,)
         Effective number of observations behind `within`.
     n_seen : ndarray of shape (n_candidates,)
@@ -57,6 +64,7 @@ class Differences:
     means: np.ndarray
     between: np.ndarray
     within: np.ndarray
+    by_blocks: np.ndarray
     n_effective: np.ndarray
     n_seen: np.ndarray
     largest: np.ndarray
@@ -69,7 +77,8 @@ def difference_radius(differences, n_done, n_folds, delta):
     is a moderated one (Smyth, 2004): the observed variance between the folds, with
     s - 1 degrees of freedom, is averaged with what the variance within the folds
     predicts, times a ratio for the effect of folds. The ratio starts at `FOLD_EFFECT`
-    and follows what all candidates show. So there is a radius after one fold already.
+    and follows what all candidates show, upwards at once: between folds, and between
+    neighbours within a fold. So there is a radius after one fold already.
     Where nothing is known of the samples, the candidates' mean variance takes the place
     of the prediction, and no variance is below the observed one.
 
@@ -97,10 +106,16 @@ def difference_radius(differences, n_done, n_folds, delta):
     by_folds = np.isnan(within) & (n_done >= MIN_FOLDS)
 
     ratio, ratio_df = FOLD_EFFECT, FOLD_EFFECT_SIZE
+    if by_samples.any():
+        # Where neighbours within a fold are alike, so are the samples of a fold.
+        serial = np.mean(differences.by_blocks[by_samples] / within[by_samples])
+        ratio = max(ratio, serial)
     if df and by_samples.any():
         seen = np.mean(between[by_samples] / within[by_samples])
         ratio_df = FOLD_EFFECT_SIZE + POOLED_SIZE * df
-        ratio = (FOLD_EFFECT_SIZE * FOLD_EFFECT + POOLED_SIZE * df * seen) / ratio_df
+        ratio = (FOLD_EFFECT_SIZE * ratio + POOLED_SIZE * df * seen) / ratio_df
+        # Few data sets have large effects of folds. Where they show, they are believed.
+        ratio = max(ratio, seen)
     varied = by_folds & (between > 0)
     common = np.mean(between[varied]) if varied.any() else 0.0
 
@@ -239,13 +254,15 @@ class Race:
             if fold not in self._moments:
                 self._moments[fold] = self._fold_moments(fold, ids, ids[leader])
         moments = [[self._moments[fold][i] for i in ids] for fold in folds]
-        within, squares, fourths, largest, n_seen = np.moveaxis(np.array(moments), 2, 0)
+        moments = np.moveaxis(np.array(moments), 2, 0)
+        within, by_blocks, squares, fourths, largest, n_seen = moments
         unknown = np.isnan(within).any(axis=0)
         sizes = zip(squares.sum(axis=0), fourths.sum(axis=0), strict=True)
         return Differences(
             means=gaps.mean(axis=1),
             between=between,
             within=np.where(unknown, np.nan, within.mean(axis=0)),
+            by_blocks=by_blocks.mean(axis=0),
             n_effective=np.array([effective_size(*size) for size in sizes]),
             n_seen=np.where(unknown, len(folds), n_seen.sum(axis=0)),
             largest=np.where(unknown, np.abs(gaps).max(axis=1), largest.max(axis=0)),
@@ -256,7 +273,7 @@ class Race:
         known = self._contributions[fold]
         moments = {}
         for i in ids:
-            moments[i] = (np.nan, 0.0, 0.0, 0.0, 0)
+            moments[i] = (np.nan, np.nan, 0.0, 0.0, 0.0, 0)
             if i in known and leader in known:
                 mine, best = known[i], known[leader]
                 if len(mine.values) == len(best.values):
@@ -265,7 +282,7 @@ class Race:
 
 
 def _moments(mine, best):
-    """Variance of the mean difference, power sums, largest difference, and size."""
+    """Variances of the mean difference, power sums, largest difference, and size."""
     differences = best.values - mine.values
     size = len(differences)
     largest = np.fmax(mine.largest, best.largest)  # NaN: not known
@@ -273,4 +290,9 @@ def _moments(mine, best):
         largest = np.abs(differences).max()
     squares = (differences - differences.mean()) ** 2
     total = squares.sum()
-    return total / (size - 1) / size, total, (squares**2).sum(), largest, size
+    variance = by_blocks = total / (size - 1) / size
+    if size >= N_BLOCKS * MIN_BLOCK:
+        length = size // N_BLOCKS
+        blocks = differences[: N_BLOCKS * length].reshape(N_BLOCKS, length)
+        by_blocks = blocks.mean(axis=1).var(ddof=1) / N_BLOCKS
+    return variance, by_blocks, total, (squares**2).sum(), largest, size

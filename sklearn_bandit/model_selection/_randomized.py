@@ -64,8 +64,10 @@ class BanditRandomizedSearchCV(RacingMixin, RandomizedSearchCV):
         cross-validation can see. A candidate is dropped when it cannot be better than
         the leader by more. With 0 only candidates that are worse are dropped, the
         choice is the full search's, and near ties are computed to the end.
-    min_folds : int, default=1
-        Folds that every candidate is fitted on.
+    min_folds : int or "auto", default="auto"
+        Folds that every candidate is fitted on. "auto" is one, and three for splitters
+        by groups, by time or of your own: there the samples of one fold say less about
+        other folds. Use three as well if the rows are in the order of time.
 
     Attributes
     ----------
@@ -146,7 +148,7 @@ class BanditRandomizedSearchCV(RacingMixin, RandomizedSearchCV):
         return_train_score=False,
         delta=0.05,
         tol="one_se",
-        min_folds=1,
+        min_folds="auto",
     ):
         super().__init__(
             estimator,

@@ -28,7 +28,7 @@ from ._scorers import DefaultScorer, record
 RACE_CONSTRAINTS = {
     "delta": [Interval(Real, 0, 1, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left"), StrOptions({"one_se"})],
-    "min_folds": [Interval(Integral, 1, None, closed="left")],
+    "min_folds": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
 }
 
 
@@ -210,12 +210,15 @@ class _Course:
 
     def _start(self, n_folds):
         search = self.search
+        min_folds = search.min_folds
+        if min_folds == "auto":
+            min_folds = search.cv.min_folds()
         self.race = Race(
             len(self.candidates),
             n_folds,
             delta=search.delta,
             tol=search.tol,
-            min_folds=search.min_folds,
+            min_folds=min_folds,
         )
         self.outcomes = Outcomes(self.candidates, n_folds, search.error_score)
 
