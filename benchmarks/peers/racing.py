@@ -186,7 +186,7 @@ def guarantee(options):
                 ]
             )
         yield Table(
-            f"seeded searches, 10 folds, 442 to 569 samples, delta = .05, tol = {tol}",
+            f"seeded searches, 10 folds, 442 to 500 samples, delta = .05, tol = {tol}",
             ["raced on", "searches", "fewer", "same", "in 1 SE", "mean", "most"],
             rows,
             note="'mean' and 'most': by how many standard errors the choice is worse.",

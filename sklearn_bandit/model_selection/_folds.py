@@ -71,6 +71,10 @@ class FoldByFold:
         """Return 1: the search sees one fold at a time."""
         return 1
 
+    def forget(self):
+        """Let go of the folds."""
+        self._splits = None
+
     def __getattr__(self, name):
         # Routing of metadata is the splitter's own.
         if name == "splitter":  # while unpickling

@@ -19,7 +19,7 @@ from sklearn import metrics
 
 # Groups of samples that the jackknife leaves out in turn: so often is a metric
 # computed again.
-N_GROUPS = 20
+N_GROUPS = 10
 
 # Contributions must reproduce the score up to rounding (of float32 predictions, too).
 TOLERANCE = 1e-6

@@ -22,8 +22,8 @@ from ..bandit import effective_size, finite_population, split_delta, student_qua
 FOLD_EFFECT = 1.25
 FOLD_EFFECT_SIZE = 8
 
-# What the other candidates' ratios add to the own fold-to-fold variance, as a multiple
-# of its degrees of freedom. Losses of candidates are too much alike for more.
+# What the other candidates add to the own fold-to-fold variance, as a multiple of its
+# degrees of freedom: losses of candidates are too much alike for more than this.
 POOLED_SIZE = 2
 
 # Blocks of consecutive samples within a fold, and the samples that each needs.
@@ -112,12 +112,14 @@ def difference_radius(differences, n_done, n_folds, delta):
         ratio = max(ratio, serial)
     if df and by_samples.any():
         seen = np.mean(between[by_samples] / within[by_samples])
-        ratio_df = FOLD_EFFECT_SIZE + POOLED_SIZE * df
-        ratio = (FOLD_EFFECT_SIZE * ratio + POOLED_SIZE * df * seen) / ratio_df
+        seen_df = min(POOLED_SIZE, np.count_nonzero(by_samples) - 1) * df
+        ratio_df = FOLD_EFFECT_SIZE + seen_df
+        ratio = (FOLD_EFFECT_SIZE * ratio + seen_df * seen) / ratio_df
         # Few data sets have large effects of folds. Where they show, they are believed.
         ratio = max(ratio, seen)
     varied = by_folds & (between > 0)
     common = np.mean(between[varied]) if varied.any() else 0.0
+    common_df = min(POOLED_SIZE, max(np.count_nonzero(varied) - 1, 0)) * df
 
     radii = np.full(len(between), inf)
     share = finite_population(n_done, n_folds)
@@ -128,7 +130,7 @@ def difference_radius(differences, n_done, n_folds, delta):
             variance = prior_df * ratio * within[i] + df * between[i]
             variance /= prior_df + df
         else:
-            prior_df = POOLED_SIZE * df
+            prior_df = common_df
             variance = (prior_df * common + df * between[i]) / (prior_df + df)
             variance = max(variance, between[i])
         unseen = differences.largest[i] / differences.n_seen[i]

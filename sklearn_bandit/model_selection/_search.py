@@ -65,13 +65,14 @@ class RacingMixin:
             )
         cv = self.cv
         splitter = check_cv(cv, y, classifier=is_classifier(self.estimator))
-        self.cv = FoldByFold(splitter)
+        self.cv = folds = FoldByFold(splitter)
         try:
             super().fit(X, y, **params)
-            self.n_splits_ = self.cv.n_folds
         finally:
             self.cv = cv
+            folds.forget()  # scikit-learn 1.9 keeps the splitter
             vars(self).pop("_course", None)
+        self.n_splits_ = folds.n_folds
         scorers, _ = super()._get_scorers()
         by_name = named_scorers(scorers)
         self.scorer_ = scorers if by_name is None else by_name
