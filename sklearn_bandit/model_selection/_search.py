@@ -155,7 +155,11 @@ class _Course:
                 self._run_fold(place, np.flatnonzero(race.alive), context)
             race.eliminate()
             if not race.alive.any() and not self._revive(place, context):
-                break
+                # No candidate has a mean any more. Without a single fit, the next fold
+                # tells whether the data or one fold of them cannot be fitted.
+                if self._has_outcomes():
+                    break
+                race.alive[:] = True
             self.dropped_after[~race.alive & (self.dropped_after == 0)] = place + 1
             self.dropped_after[race.alive] = 0
             if self.search.verbose > 0:
@@ -164,8 +168,12 @@ class _Course:
                     f"{place + 1} of {race.n_folds} folds done: "
                     f"{n_left} of {len(self.candidates)} candidates left"
                 )
-        if all(cell is None for row in self.outcomes.cells for cell in row):
+        if not self._has_outcomes():
             raise self.error
+
+    def _has_outcomes(self):
+        """Whether any fit has succeeded."""
+        return any(cell is not None for row in self.outcomes.cells for cell in row)
 
     def _revive(self, place, context):
         """All survivors have failed: take back those that never did.

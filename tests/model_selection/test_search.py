@@ -401,6 +401,19 @@ def test_a_fold_on_which_all_fail(rows, error_score):
     assert race.best_score_ == full.best_score_
 
 
+def test_the_first_fold_cannot_be_fitted(rows):
+    """All means are NaN, as in the full search, but that is no reason to raise."""
+    grid = {"quality": [0.5, 0.9], "fails": ["sometimes"]}
+    splits = [list(KFold(10).split(rows[0]))[k] for k in (3, 4, 0)]
+    for cv in (splits[:2] + splits[2:], splits[2:] + splits[:2]):
+        race = BanditGridSearchCV(Failing(), grid, cv=cv)
+        with pytest.warns(FitFailedWarning):
+            race.fit(*rows)
+        assert race.best_index_ == 0
+        assert np.isnan(race.best_score_)
+        assert race.best_estimator_.classes_ == [0]
+
+
 def test_all_fits_fail(rows):
     race = BanditGridSearchCV(Failing(), {"quality": [0.1, 0.2], "fails": ["always"]})
     with pytest.warns(FitFailedWarning), pytest.raises(ValueError, match="fits failed"):
