@@ -16,9 +16,9 @@ import numpy as np
 from ..bandit import effective_size, finite_population, split_delta, student_quantile
 
 # Variance of a fold's difference over what its samples alone explain, before any two
-# folds could be compared, and the folds that this is worth. Over 10 folds of 116 full
-# searches (trees, forests, neighbours, linear models, kernels; 442 to 4,000 samples)
-# the ratio was .6 to 1.9, 1 on average. benchmarks/peers/racing.py counts what follows.
+# folds could be compared, and the folds that this is worth. In 48 full searches (trees,
+# neighbours, linear models, kernels; 442 to 800 samples in 10 shuffled folds) the ratio
+# was .3 to 2.1, .9 on average. benchmarks/peers/racing.py counts what follows.
 FOLD_EFFECT = 1.25
 FOLD_EFFECT_SIZE = 8
 
