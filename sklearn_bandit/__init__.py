@@ -17,6 +17,7 @@ _SUB_PACKAGES = (
     "ensemble",
     "inspection",
     "linear_model",
+    "model_selection",
     "neighbors",
     "tree",
 )

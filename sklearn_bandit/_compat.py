@@ -6,6 +6,7 @@ that moves one of them is met by editing this file alone. `tests/test_packaging.
 to that.
 """
 
+from copy import copy
 from inspect import signature
 
 import numpy as np
@@ -90,6 +91,7 @@ except ImportError:
 
 
 __all__ = [
+    "ALL_FITS_FAILED",
     "ALMOST_INF",
     "BINS_BY_WEIGHT",
     "CALLBACK_STATE",
@@ -138,7 +140,9 @@ __all__ = [
     "is_watched",
     "make_estimator",
     "make_tree",
+    "metric_of",
     "n_samples_fitted",
+    "named_scorers",
     "parameter_constraints",
     "preprocess_X",
     "print_iteration",
@@ -151,6 +155,8 @@ __all__ = [
     "validate_parameters",
     "validate_params",
     "with_callbacks",
+    "with_metric",
+    "with_named_scorers",
 ]
 
 # From scikit-learn 1.8 on, a bootstrap sample is drawn in proportion to the weights;
@@ -366,3 +372,34 @@ def stopping_scorer(model):
 def print_iteration(model, start):
     """Print trees and scores of a model's last iteration, which began at `start`."""
     model._print_iteration_stats(start)
+
+
+# -- model selection ------------------------------------------------------------------
+
+# What scikit-learn's searches say when no fit of a batch succeeded. They do not tell
+# it otherwise from other errors.
+ALL_FITS_FAILED = "fits failed"
+
+
+def metric_of(scorer):
+    """Return the metric of a scorer made by `make_scorer`, None for other scorers."""
+    return getattr(scorer, "_score_func", None)
+
+
+def with_metric(scorer, metric):
+    """Return a copy of a scorer with another metric."""
+    scorer = copy(scorer)
+    scorer._score_func = metric
+    return scorer
+
+
+def named_scorers(scorer):
+    """Return the scorers of a search by name, None if there is a single one."""
+    return getattr(scorer, "_scorers", None)
+
+
+def with_named_scorers(scorer, scorers):
+    """Return a copy of the scorer for several metrics with other scorers."""
+    scorer = copy(scorer)
+    scorer._scorers = scorers
+    return scorer
