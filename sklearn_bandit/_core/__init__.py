@@ -2,7 +2,8 @@
 
 - ``simd``: kernels for wide vectors, with a table of what each platform gets
 - ``threads``, ``thread_start``, ``tasks``, ``openmp``: how many threads, what they do
-- ``random``, ``memory``: random numbers and allocation inside kernels
+- ``random``, ``memory``, ``interrupts``: random numbers, allocation and Ctrl-C inside
+  kernels
 - ``matrix``, ``transpose``: dense matrices of any type read in place; bytes transposed
 - ``progress``: ``verbose`` and scikit-learn's callbacks
 - ``unchanged``: a fit that fails leaves the estimator as it was

@@ -31,6 +31,7 @@ from .._compat import (
     with_callbacks,
 )
 from .._core.progress import ProgressMixin
+from .._core.thread_start import start_threads
 from .._core.threads import effective_n_threads
 from .._core.unchanged import unchanged_on_failure
 from ._bandit_pam import BanditSearch
@@ -302,6 +303,8 @@ class BanditKMedoids(
             order = random_state.permutation(used)
         init = self._check_init(n_samples, order)
         n_threads = effective_n_threads(self.n_jobs)
+        if algorithm != "pam" or len(used) > SMALL:
+            n_threads = start_threads(n_threads)
         distances = make_distances(
             X, self.metric, params, order, self.cache_size, n_threads, self.n_jobs
         )

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
+from .._core.thread_start import start_threads
 from .._core.threads import effective_n_threads
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
@@ -302,7 +303,7 @@ class BanditMIPS(BaseEstimator):
             radius=self.radius,
             buckets=self.buckets,
             n_jobs=self.n_jobs,
-            n_threads=1 if n_queries == 1 else effective_n_threads(self.n_jobs),
+            n_threads=self._n_threads(n_queries),
             may_give_up=self._may_give_up,
             with_products=return_distance,
         )
@@ -360,6 +361,12 @@ class BanditMIPS(BaseEstimator):
         ends = np.arange(0, indices.size + 1, k)
         shape = (n_queries, index.n_atoms)
         return sparse.csr_matrix((data, indices.ravel(), ends), shape=shape)
+
+    def _n_threads(self, n_queries):
+        """Return the number of threads that share the queries, and have them start."""
+        if n_queries == 1:
+            return 1
+        return start_threads(min(effective_n_threads(self.n_jobs), n_queries))
 
     def _check_combination(self):
         """Refuse parameters that do not go together."""

@@ -1,6 +1,7 @@
 """Ctrl-C in the middle of a fit: soon seen, and as if the fit had not been called."""
 
 import os
+from copy import copy
 
 import numpy as np
 import pytest
@@ -48,11 +49,19 @@ def test_a_fit_is_interrupted(family, interrupt):
     more_X, more_y = make_data(family, *LARGE[family])
     model.set_params(**LONGER.get(family, {}))
     rng = np.random.default_rng(os.getpid())
+    attempts = []
+
+    def fit_for_ever():
+        while True:
+            # A copy: an attempt that ends before the interrupt changes what it fits.
+            attempts.append(copy(model))
+            attempts[-1].fit(more_X, more_y)
+
     interrupt.send_after(rng.uniform(0.02, 1.2))
     with pytest.raises(KeyboardInterrupt):
-        model.fit(more_X, more_y)
+        fit_for_ever()
     assert interrupt.cpu_seconds < MOST_CPU_SECONDS
-    model.set_params(**parameters)
+    model = attempts[-1].set_params(**parameters)
     after = vars(model)
     assert after.keys() == before.keys()
     assert all(after[name] is before[name] for name in before), "attributes changed"

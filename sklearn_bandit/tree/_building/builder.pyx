@@ -9,12 +9,12 @@ the root on: see ``rank_search.pyx``.)
 
 import numpy as np
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
+from sklearn_bandit._core.interrupts cimport Interrupts
 from sklearn_bandit._core.memory cimport allocate, reallocate, times
 from sklearn_bandit._core.random cimport random_unit
 from sklearn_bandit._core.simd cimport prefetch
@@ -118,7 +118,7 @@ cdef class Builder:
     cdef LeafQueue queue                    # best first: leaves that can be split
     cdef double* work                       # WORK_TOTALS totals: see there
     cdef Split split
-    cdef object error                       # raised by an interrupt
+    cdef Interrupts interrupts
 
     def __init__(
         self, packed, Splitter splitter, ids, *, max_depth, min_samples_split,
@@ -152,6 +152,8 @@ cdef class Builder:
                 self.criterion.reserve_copy(1, MAX_RANKED)
         else:
             self.queue = LeafQueue(n_channels)
+        self.interrupts = Interrupts()
+        self.criterion.interrupts = self.interrupts
         self.work = <double*> allocate(n_channels, WORK_TOTALS * sizeof(double))
         if self.work == NULL:
             raise MemoryError
@@ -222,7 +224,7 @@ cdef class Builder:
             else:
                 status = self.grow_best_first()
         if status < 0:
-            raise self.error if self.error is not None else MemoryError()
+            raise self.interrupts.error if self.interrupts.seen else MemoryError()
         nodes = np.asarray(
             <uint8_t[:self.n_nodes * sizeof(NodeRecord)]> <uint8_t*> self.nodes
         ).view(NODE_RECORD)
@@ -230,14 +232,9 @@ cdef class Builder:
         values = np.asarray(<double[:self.n_nodes, :n_values]> self.values)
         return nodes, values
 
-    cdef bint is_interrupted(self) noexcept with gil:
-        """Whether the user wants to stop; the exception is kept for `grow` to raise."""
-        try:
-            PyErr_CheckSignals()
-        except BaseException as error:
-            self.error = error
-            return True
-        return False
+    cdef bint is_interrupted(self, Py_ssize_t n) noexcept nogil:
+        """Whether the user wants to stop, if that has been seen or a node is large."""
+        return self.interrupts.seen or (n > SIGNAL_ROWS and self.interrupts.look())
 
     # -- depth first ----
 
@@ -254,7 +251,7 @@ cdef class Builder:
         self.start_root(&node)
         while True:
             id = self.add_node(&node, totals)
-            if id < 0 or (node.n > SIGNAL_ROWS and self.is_interrupted()):
+            if id < 0 or self.is_interrupted(node.n):
                 return -1
             n_left = 0
             if self.is_leaf(id, &node, totals):
@@ -655,7 +652,7 @@ cdef class Builder:
         cdef Py_ssize_t id = self.add_node(node, totals)
         cdef Leaf leaf
 
-        if id < 0 or (node.n > SIGNAL_ROWS and self.is_interrupted()):
+        if id < 0 or self.is_interrupted(node.n):
             return -1
         if self.is_leaf(id, node, totals):
             return 0

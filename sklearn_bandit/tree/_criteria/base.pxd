@@ -3,6 +3,7 @@
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
+from sklearn_bandit._core.interrupts cimport Interrupts
 from sklearn_bandit._core.simd cimport top_bits_16
 from sklearn_bandit.tree._common cimport N_SLOTS, Block, Cut, Limits, Split
 
@@ -21,6 +22,7 @@ cdef class Criterion:
     cdef double tie                         # relative rounding error of a score
     cdef Py_ssize_t n_slots                 # histograms there is room for
     cdef uint32_t* sizes                    # rows in each cell (NULL: not wanted)
+    cdef Interrupts interrupts              # of the builder
 
     cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1
     cdef int reserve_copy(self, Py_ssize_t level, Py_ssize_t n_rows) except -1
