@@ -40,7 +40,8 @@ class BestArmResult:
     best : ndarray of shape (k,)
         The best arms, best first; ties by index.
     means : ndarray of shape (n_arms,)
-        Mean reward of every arm over the references that it was pulled on.
+        Mean reward of every arm over the references that it was pulled on; NaN if there
+        are none, as where all arms are asked for.
     radii : ndarray of shape (n_arms,)
         Confidence radius of every arm when it was last looked at: of its mean
         difference to the leader for ``radius="paired"``, of its mean otherwise. Zero

@@ -252,6 +252,12 @@ class BanditBoosting(ProgressMixin):
         )
         if sample_weight is None:
             parts += [None, None]
+        elif not (parts[4].any() and parts[5].any()):
+            raise ValueError(
+                "All samples with weight are in the training set, or all in the "
+                "validation set: set early_stopping=False, change random_state or pass "
+                "X_val and y_val."
+            )
         return parts[::2], parts[1::2]
 
     def _boost(

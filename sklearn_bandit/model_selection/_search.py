@@ -7,8 +7,10 @@ at a time (`FoldByFold`) and, for the last step, the complete table (`race_resul
 
 import warnings
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import check_cv
@@ -20,6 +22,7 @@ from .._compat import (
     _fit_context,
     named_scorers,
 )
+from .._core.typing import MatrixLike
 from ._folds import FoldByFold
 from ._race import Race
 from ._results import Outcomes, race_results
@@ -40,7 +43,7 @@ class RacingMixin:
     """
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y=None, **params):
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, **params: Any) -> Self:
         """Run the race, then fit the winner on all samples.
 
         Parameters

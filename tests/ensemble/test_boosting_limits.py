@@ -84,3 +84,12 @@ def test_too_many_rows():
     many = np.broadcast_to(np.zeros((1, 1), dtype=np.uint8), (2**32, 1))
     with pytest.raises(ValueError, match="At most 4294967295 samples"):
         HistGradientBoostingRegressor().fit(many, Y)
+
+
+def test_weights_on_one_side_of_the_split_only():
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    weights = np.zeros(len(X))
+    weights[3] = 1.0
+    model = HistGradientBoostingRegressor(early_stopping=True, random_state=0)
+    with pytest.raises(ValueError, match="All samples with weight are in"):
+        model.fit(X, X[:, 0], sample_weight=weights)
