@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 
+from .._compat import parameter_constraints
 from ._search import RACE_CONSTRAINTS, RacingMixin
 
 
@@ -123,7 +124,7 @@ class BanditGridSearchCV(RacingMixin, GridSearchCV):
     """
 
     _parameter_constraints = {
-        **GridSearchCV._parameter_constraints,
+        **parameter_constraints(GridSearchCV),
         **RACE_CONSTRAINTS,
     }
 

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.model_selection import ParameterSampler, RandomizedSearchCV
 
+from .._compat import parameter_constraints
 from ._search import RACE_CONSTRAINTS, RacingMixin
 
 
@@ -127,7 +128,7 @@ class BanditRandomizedSearchCV(RacingMixin, RandomizedSearchCV):
     """
 
     _parameter_constraints = {
-        **RandomizedSearchCV._parameter_constraints,
+        **parameter_constraints(RandomizedSearchCV),
         **RACE_CONSTRAINTS,
     }
 
