@@ -103,7 +103,7 @@ class BanditRandomizedSearchCV(RacingMixin, RandomizedSearchCV):
         Class labels, of a classifier.
     n_features_in_ : int
         Number of features, where the estimator knows it.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where the estimator knows them.
 
     See Also

@@ -42,6 +42,11 @@ class RacingMixin:
     try, and stands before scikit-learn's search among the bases.
     """
 
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features, where the estimator knows it."""
+        return super().n_features_in_
+
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: ArrayLike | None = None, **params: Any) -> Self:
         """Run the race, then fit the winner on all samples.
