@@ -4,7 +4,12 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import sparray, spmatrix
+from scipy.sparse import spmatrix
+
+try:
+    from scipy.sparse import sparray
+except ImportError:  # scipy 1.10
+    sparray = spmatrix
 
 # Anything that check_array reads: arrays, lists of rows, data frames, sparse matrices.
 MatrixLike: TypeAlias = ArrayLike | sparray | spmatrix
