@@ -6,5 +6,5 @@
 - ``matrix``, ``transpose``: dense matrices of any type read in place; bytes transposed
 - ``progress``: ``verbose`` and scikit-learn's callbacks
 - ``unchanged``: a fit that fails leaves the estimator as it was
-- ``typing``, ``docstrings``: annotations and docstrings that estimators share
+- ``typing``: annotations that estimators share
 """

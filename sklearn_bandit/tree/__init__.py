@@ -1,6 +1,7 @@
 """Decision trees whose splits are found by adaptive sampling (MABSplit, thesis ch. 3).
 
-``_classes`` has the estimators. Fitting one goes through four rooms:
+``_decision_tree`` and ``_extra_tree`` have the estimators. Fitting one
+(``_bandit_tree``) goes through four rooms:
 
 - ``_data``: what is read. Samples are put into bins of one byte, by row and by column,
   once for all trees of a fit.
@@ -14,12 +15,8 @@
 limits. The docstring of each room says what its modules do.
 """
 
-from ._classes import (
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-    ExtraTreeClassifier,
-    ExtraTreeRegressor,
-)
+from ._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from ._extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
 
 __all__ = [
     "DecisionTreeClassifier",

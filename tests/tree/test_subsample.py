@@ -9,7 +9,7 @@ from sklearn_bandit.tree._building.route import list_samples, route
 from sklearn_bandit.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
-    _classes,
+    _bandit_tree,
     _validation,
 )
 from sklearn_bandit.tree._building import build, subsample
@@ -27,7 +27,7 @@ def subsampled(monkeypatch):
 
     monkeypatch.setattr(subsample, "MIN_SUBSAMPLED_PER_LEAF", 512)
     monkeypatch.setattr(build, "MIN_ROWS_REAL", 8_000)
-    monkeypatch.setattr(_classes, "grow_on_subsample", grow)
+    monkeypatch.setattr(_bandit_tree, "grow_on_subsample", grow)
     return trees
 
 
@@ -180,7 +180,9 @@ def test_same_tree_for_any_number_of_threads(subsampled, monkeypatch):
     X, score = make_samples(missing=True)
     trees = []
     for n_threads in (1, 2, 3):
-        monkeypatch.setattr(_classes, "effective_n_threads", lambda _, n=n_threads: n)
+        monkeypatch.setattr(
+            _bandit_tree, "effective_n_threads", lambda _, n=n_threads: n
+        )
         model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, score > 0)
         trees.append(model.tree_.__getstate__())
     assert len(subsampled) == 3

@@ -7,7 +7,7 @@ from sklearn_bandit.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreeClassifier,
-    _classes,
+    _bandit_tree,
 )
 from sklearn_bandit.tree._building import build, subtrees
 
@@ -33,7 +33,7 @@ def divided(monkeypatch):
     run = subtrees.run_tasks
     monkeypatch.setattr(subtrees, "MIN_DIVIDED_VALUES", 6 * 20_000)
     monkeypatch.setattr(build, "MIN_ROWS_REAL", 8_000)
-    monkeypatch.setattr(_classes, "grow_in_subtrees", grow)
+    monkeypatch.setattr(_bandit_tree, "grow_in_subtrees", grow)
     return trees
 
 
@@ -100,7 +100,9 @@ def test_same_tree_for_any_number_of_threads(divided, monkeypatch, Tree, max_dep
     X, score = make_samples()
     trees = []
     for n_threads in (1, 2, 3):
-        monkeypatch.setattr(_classes, "effective_n_threads", lambda _, n=n_threads: n)
+        monkeypatch.setattr(
+            _bandit_tree, "effective_n_threads", lambda _, n=n_threads: n
+        )
         model = Tree(max_depth=max_depth, max_features=None, random_state=0)
         trees.append(model.fit(X, score > 0))
     assert len(divided) == 3
