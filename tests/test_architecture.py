@@ -36,19 +36,6 @@ USES = {
     "model_selection": FAMILIES | {"bandit"},
 }
 
-# What breaks the rules today. The list gets shorter: the test fails for an entry that
-# is no longer needed.
-VIOLATIONS = {
-    ("ensemble/_extra_trees.py", "tree._building.build"),
-    ("ensemble/_forest.py", "tree._data.bootstrap"),
-    ("ensemble/_forest.py", "tree._building.build"),
-    ("ensemble/_forest.py", "tree._building.training_set"),
-    ("ensemble/_forest.py", "tree._validation"),
-    ("ensemble/_hist_gradient_boosting.py", "tree._validation"),
-    ("ensemble/_patches.py", "tree._building.build"),
-    ("ensemble/_random_forest.py", "tree._building.build"),
-}
-
 IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+c?import[ \t]+"
     r"(?P<names>\([^)]*\)|[^\n#]*)|c?import[ \t]+(?P<modules>[\w., \t]+))",
@@ -147,9 +134,7 @@ def test_imports_point_one_way():
         for source, target in imports()
         if (rule := broken_rule(source, target))
     }
-    new = {edge: rule for edge, rule in found.items() if edge not in VIOLATIONS}
-    assert not new
-    assert not VIOLATIONS - set(found), "no longer needed: take them off the list"
+    assert not found
 
 
 def test_every_sub_package_has_a_place():

@@ -5,6 +5,7 @@
 - ``random``, ``memory``: random numbers and allocation inside kernels
 - ``matrix``, ``transpose``: dense matrices of any type read in place; bytes transposed
 - ``progress``: ``verbose`` and scikit-learn's callbacks
+- ``validation``: checks of targets and weights
 - ``unchanged``: a fit that fails leaves the estimator as it was
 - ``typing``: annotations that estimators share
 """

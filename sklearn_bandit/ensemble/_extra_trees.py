@@ -4,7 +4,7 @@ from sklearn import ensemble
 
 from sklearn_bandit._compat import parameter_constraints
 from sklearn_bandit.tree import ExtraTreeClassifier, ExtraTreeRegressor
-from sklearn_bandit.tree._building.build import (
+from sklearn_bandit.tree._building import (
     PARAMETER_CONSTRAINTS,
     THRESHOLD_CONSTRAINTS,
 )

@@ -36,17 +36,15 @@ from sklearn_bandit._core.progress import ProgressMixin
 from sklearn_bandit._core.threads import limit_threads
 from sklearn_bandit._core.typing import MatrixLike
 from sklearn_bandit._core.unchanged import unchanged_on_failure
-from sklearn_bandit.tree._building.build import root_cost
-from sklearn_bandit.tree._building.training_set import TrainingSet, as_counts
-from sklearn_bandit.tree._data.bootstrap import draw_counts
-from sklearn_bandit.tree._validation import (
+from sklearn_bandit._core.validation import (
     SparseInputMixin,
     check_regression_targets,
     check_weights,
     encode_classes,
     multiply_weights,
-    pack_samples,
 )
+from sklearn_bandit.tree._building import TrainingSet, as_counts, root_cost
+from sklearn_bandit.tree._data import draw_counts, pack_samples
 
 # Fewer rows than this are not worth a thread of their own in prediction.
 MIN_ROWS_PER_THREAD = 1000

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn import ensemble
 
 from sklearn_bandit._compat import parameter_constraints
-from sklearn_bandit.tree._validation import encode_classes
+from sklearn_bandit._core.validation import encode_classes
 
 from ._boosting.fitting import PARAMETER_CONSTRAINTS, BanditBoosting
 

@@ -8,7 +8,7 @@ from sklearn.utils import assert_all_finite, check_random_state
 
 from sklearn_bandit._compat import Interval, estimators_indices, parameter_constraints
 from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn_bandit.tree._building.build import PARAMETER_CONSTRAINTS
+from sklearn_bandit.tree._building import PARAMETER_CONSTRAINTS
 
 from ._forest import (
     TREE_PARAMETERS,

@@ -4,7 +4,7 @@ from sklearn import ensemble
 
 from sklearn_bandit._compat import parameter_constraints
 from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn_bandit.tree._building.build import PARAMETER_CONSTRAINTS
+from sklearn_bandit.tree._building import PARAMETER_CONSTRAINTS
 
 from ._forest import (
     TREE_PARAMETERS,

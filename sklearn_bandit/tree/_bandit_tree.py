@@ -21,24 +21,28 @@ from sklearn_bandit._compat import (
 )
 from sklearn_bandit._core.progress import ProgressMixin
 from sklearn_bandit._core.threads import effective_n_threads
+from sklearn_bandit._core.typing import MatrixLike
 from sklearn_bandit._core.unchanged import unchanged_on_failure
-
-from .._core.typing import MatrixLike
-from ._building.build import (
-    count_features,
-    grow_tree,
-)
-from ._building.subsample import grow_on_subsample, pays_to_subsample
-from ._building.subtrees import can_divide, grow_in_subtrees, smallest_divided
-from ._building.training_set import TrainingSet, as_counts
-from ._validation import (
+from sklearn_bandit._core.validation import (
     SparseInputMixin,
     check_regression_targets,
     check_weights,
     encode_classes,
     multiply_weights,
-    pack_samples,
 )
+
+from ._building import (
+    TrainingSet,
+    as_counts,
+    can_divide,
+    grow_in_subtrees,
+    grow_on_subsample,
+    grow_tree,
+    pays_to_subsample,
+    smallest_divided,
+)
+from ._data import pack_samples
+from ._parameters import count_features
 
 
 class BanditTree(SparseInputMixin, ProgressMixin):

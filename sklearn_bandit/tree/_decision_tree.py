@@ -5,7 +5,7 @@ from sklearn import tree as sklearn_tree
 from sklearn_bandit._compat import parameter_constraints
 
 from ._bandit_tree import BanditTree
-from ._building.build import PARAMETER_CONSTRAINTS
+from ._parameters import PARAMETER_CONSTRAINTS
 
 
 class DecisionTreeClassifier(BanditTree, sklearn_tree.DecisionTreeClassifier):

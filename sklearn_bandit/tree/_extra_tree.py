@@ -2,8 +2,8 @@
 
 from sklearn_bandit._compat import parameter_constraints
 
-from ._building.build import THRESHOLD_CONSTRAINTS
 from ._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from ._parameters import THRESHOLD_CONSTRAINTS
 
 
 class ExtraTreeClassifier(DecisionTreeClassifier):

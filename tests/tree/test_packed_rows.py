@@ -8,8 +8,7 @@ from scipy import sparse
 
 from sklearn_bandit import tree
 from sklearn_bandit.ensemble import RandomForestRegressor
-from sklearn_bandit.tree import _validation
-from sklearn_bandit.tree._data import packed_rows
+from sklearn_bandit.tree._data import packed_rows, packing
 from sklearn_bandit.tree._data.packed_rows import MISSING_BIN, pack
 
 
@@ -268,11 +267,11 @@ def test_ranks_only_of_small_data(monkeypatch):
 
 @pytest.mark.parametrize("solver", ["exact", "mab"])
 def test_forests_that_may_sample_keep_to_bins_earlier(solver, monkeypatch):
-    monkeypatch.setattr(_validation, "RANKED_FOREST_ROWS", 999)
+    monkeypatch.setattr(packing, "RANKED_FOREST_ROWS", 999)
     X = np.random.default_rng(0).standard_normal((1_000, 1))
     for estimator, is_ranked in [
         (tree.DecisionTreeRegressor(solver=solver), True),
         (RandomForestRegressor(solver=solver), solver == "exact"),
     ]:
-        packed = _validation.pack_samples(estimator, X, 255, 1, 0)
+        packed = packing.pack_samples(estimator, X, 255, 1, 0)
         assert (packed.ranks is not None) == is_ranked

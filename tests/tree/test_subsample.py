@@ -10,10 +10,10 @@ from sklearn_bandit.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     _bandit_tree,
-    _validation,
 )
 from sklearn_bandit.tree._building import build, subsample
 from sklearn_bandit.tree._building.training_set import TrainingSet
+from sklearn_bandit.tree._data import packing
 
 
 @pytest.fixture
@@ -227,7 +227,7 @@ def test_is_not_subsampled(subsampled, parameters):
 @pytest.mark.parametrize("limit", ["MAX_SAMPLES", "MAX_FEATURES"])
 def test_refuses_what_the_kernels_cannot_index(subsampled, monkeypatch, limit):
     X, score = make_samples()
-    monkeypatch.setattr(_validation, limit, 5)
+    monkeypatch.setattr(packing, limit, 5)
     with pytest.raises(ValueError, match=r"At most 5 (samples|features)"):
         DecisionTreeClassifier(max_depth=3).fit(X, score > 0)
 

@@ -1,13 +1,19 @@
-"""From an estimator's parameters to a grown tree."""
-
-from math import ceil
-from numbers import Integral, Real
+"""One tree: which splitter searches its nodes, and the nodes that it grows."""
 
 import numpy as np
 
-from sklearn_bandit._compat import Interval, StrOptions
 from sklearn_bandit.tree._data.local_ranks import Ranker
-from sklearn_bandit.tree._data.packed_rows import MAX_BINS
+from sklearn_bandit.tree._parameters import (
+    CLASS_CRITERIA,
+    MAX_INT32,
+    MAX_INT64,
+    as_count,
+    cap,
+    check_thesis_problem,
+    count_drawn,
+    count_thresholds,
+    monotonic_constraints,
+)
 from sklearn_bandit.tree._splitters.exact import Splitter
 from sklearn_bandit.tree._splitters.mab import BanditSplitter
 from sklearn_bandit.tree._splitters.mab_thesis import ThesisSplitter
@@ -15,9 +21,6 @@ from sklearn_bandit.tree._splitters.rank_search import RankSearch
 
 from .builder import Builder
 from .export import to_sklearn_tree
-
-MAX_INT64 = np.iinfo(np.int64).max
-MAX_INT32 = np.iinfo(np.int32).max
 
 # Rows from which on a node is sampled, and batches that it must have. With fewer than
 # 8,000 histograms cost less than the tests; "auto" waits until sampling pays with
@@ -38,7 +41,6 @@ MIN_DRAWN = 4
 # grown best first or with random thresholds were not measured and stay as they were;
 # so do those within a budget, which is one of insertions: samples take fewer.
 MIN_ROWS_REAL = 64_000
-CLASS_CRITERIA = ("gini", "entropy", "log_loss")
 
 # Histograms of all features drawn are held at once; beyond this many numbers (with very
 # many classes) the exact search, which holds a few at a time, is used instead.
@@ -53,22 +55,6 @@ SET_ROWS = 8_000
 # All features are ranked when a node becomes small, a few are drawn in each node below
 # it. With more than this many to one, ranking would cost more than all the searches.
 RANKED_PER_DRAWN = 16
-
-# Parameters of trees and forests that scikit-learn's do not have.
-PARAMETER_CONSTRAINTS = {
-    "solver": [StrOptions({"mab", "exact", "auto", "mab-thesis"})],
-    "max_bins": [Interval(Integral, 2, MAX_BINS, closed="both")],
-    "delta": [Interval(Real, 0.0, 1.0, closed="left")],
-    "batch_size": [Interval(Integral, 32, None, closed="left")],
-    "tol": [Interval(Real, 0.0, None, closed="left")],
-    "max_insertions": [Interval(Integral, 1, None, closed="left"), None],
-}
-PARAMETERS = tuple(PARAMETER_CONSTRAINTS)
-
-# Those of extremely randomised trees.
-THRESHOLD_CONSTRAINTS = {
-    "n_thresholds": [Interval(Integral, 1, None, closed="left"), StrOptions({"sqrt"})]
-}
 
 
 def grow_tree(estimator, training_set, seed, counts=None, weights=None, budget=None):
@@ -170,11 +156,11 @@ def grow_nodes(
     n_samples = training_set.n_samples
     # One more than there are samples says as much as any larger number.
     min_samples_leaf = cap(
-        _as_count(estimator.min_samples_leaf, n_samples), n_samples + 1
+        as_count(estimator.min_samples_leaf, n_samples), n_samples + 1
     )
     min_samples_split = max(
         2,
-        cap(_as_count(estimator.min_samples_split, n_samples), n_samples + 1),
+        cap(as_count(estimator.min_samples_split, n_samples), n_samples + 1),
         2 * min_samples_leaf,
     )
     constraints = monotonic_constraints(estimator, training_set)
@@ -329,19 +315,6 @@ def smallest_sampled(estimator, n_drawn, n_features, has_budget=False):
     return n_rows
 
 
-def check_thesis_problem(estimator, training_set):
-    """Raise if the thesis has no rule for the training_set."""
-    criteria = (*CLASS_CRITERIA, "squared_error")
-    if len(training_set.n_classes) > 1 or training_set.criterion not in criteria:
-        raise ValueError(
-            'solver="mab-thesis" needs a single output and one of the criteria '
-            f"{', '.join(criteria)}; got {len(training_set.n_classes)} outputs and "
-            f"{training_set.criterion!r}."
-        )
-    if estimator.splitter != "best":
-        raise ValueError('solver="mab-thesis" needs splitter="best".')
-
-
 def make_ranker(estimator, training_set):
     """Make the ranker of small nodes, if there is anything to rank and it pays.
 
@@ -367,78 +340,3 @@ def root_cost(estimator, training_set):
     if n_rows >= smallest_sampled(estimator, n_features, training_set.n_features, True):
         n_rows = cap(estimator.batch_size, n_rows)
     return n_rows * n_features
-
-
-def cap(value, most):
-    """Return a number, or `most` if it is larger than that.
-
-    An int of Python: NumPy's would wrap around in what is computed from it, and larger
-    ones do not fit the kernels.
-    """
-    return min(int(value), most)
-
-
-def _as_count(value, n_samples):
-    """Return the number of samples that a parameter stands for."""
-    return value if isinstance(value, Integral) else ceil(value * n_samples)
-
-
-def count_features(max_features, n_features):
-    """Return the number of features to look at in a node."""
-    if max_features is None:
-        return n_features
-    if max_features == "sqrt":
-        return max(1, int(np.sqrt(n_features)))
-    if max_features == "log2":
-        return max(1, int(np.log2(n_features)))
-    if isinstance(max_features, Integral):
-        return max_features
-    return max(1, int(max_features * n_features))
-
-
-def count_drawn(estimator, n_features):
-    """Return the number of features to look at in a node: at most all."""
-    return cap(count_features(estimator.max_features, n_features), n_features)
-
-
-def count_thresholds(estimator, training_set):
-    """Return the number of random thresholds per feature; 0 for all thresholds."""
-    if estimator.splitter == "best":
-        return 0
-    n_thresholds = getattr(estimator, "n_thresholds", 1)
-    if n_thresholds == "sqrt":
-        return max(1, int(np.sqrt(training_set.n_features)))
-    return n_thresholds
-
-
-def monotonic_constraints(estimator, training_set):
-    """Monotonic constraints as the kernels want them, or None if there are none."""
-    if estimator.monotonic_cst is None:
-        return None
-    if len(training_set.n_classes) > 1:
-        raise ValueError(
-            "Monotonicity constraints are not supported with multiple outputs."
-        )
-    constraints = np.asarray(estimator.monotonic_cst)
-    if constraints.shape[0] != training_set.n_features_in:
-        raise ValueError(
-            f"monotonic_cst has shape {constraints.shape[0]} but the input data "
-            f"X has {training_set.n_features_in} features."
-        )
-    if not np.isin(constraints, (-1, 0, 1)).all():
-        raise ValueError(
-            "monotonic_cst must be None or an array-like of -1, 0 or 1, but"
-            f" got {np.unique(constraints)}"
-        )
-    constraints = constraints.astype(np.int8)
-    if training_set.features is not None:
-        constraints = constraints[training_set.features]
-    if training_set.is_classification:
-        if training_set.n_classes[0] > 2:
-            raise ValueError(
-                "Monotonicity constraints are not supported with multiclass "
-                "classification"
-            )
-        # The kernels bound the share of the first class; constraints are on the second.
-        constraints *= -1
-    return constraints

@@ -14,9 +14,10 @@ from sklearn_bandit._compat import MAX_INT
 from sklearn_bandit._core.matrix import MatrixView, is_readable
 from sklearn_bandit._core.thread_start import start_threads
 from sklearn_bandit.tree._data.packed_rows import pack
-from sklearn_bandit.tree._validation import check_size
+from sklearn_bandit.tree._data.packing import check_size
+from sklearn_bandit.tree._parameters import cap
 
-from .build import cap, finish_tree
+from .build import finish_tree
 from .route import MAX_NODES, list_samples, route, summarise_nodes
 from .subtrees import EPSILON, Subtree, can_divide, grow_subtrees, node_depths
 from .training_set import TrainingSet

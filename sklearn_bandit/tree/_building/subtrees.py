@@ -12,11 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn_bandit._compat import MAX_INT
 from sklearn_bandit._core.tasks import run_tasks
 from sklearn_bandit._core.thread_start import start_threads
+from sklearn_bandit.tree._parameters import MAX_INT32, cap, count_drawn
 
 from .build import (
-    MAX_INT32,
-    cap,
-    count_drawn,
     finish_tree,
     grow_nodes,
     samples_nodes,
