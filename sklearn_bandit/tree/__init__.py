@@ -11,6 +11,9 @@
   the thesis's own rule.
 - ``_building``: how a tree comes to be, node by node, and becomes scikit-learn's.
 
+``_parameters`` has the estimators' parameters and the counts that they stand for,
+``_policy`` every number that decides when to sample.
+
 ``_common.pxd`` declares what their kernels share: a block of rows, a split and its
 limits. The docstring of each room says what its modules do.
 """

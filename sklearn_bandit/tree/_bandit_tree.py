@@ -34,15 +34,14 @@ from sklearn_bandit._core.validation import (
 from ._building import (
     TrainingSet,
     as_counts,
-    can_divide,
     grow_in_subtrees,
     grow_on_subsample,
     grow_tree,
     pays_to_subsample,
-    smallest_divided,
 )
 from ._data import pack_samples
 from ._parameters import count_features
+from ._policy import SamplingPolicy
 
 
 class BanditTree(SparseInputMixin, ProgressMixin):
@@ -51,6 +50,8 @@ class BanditTree(SparseInputMixin, ProgressMixin):
     # Features are numbers: scikit-learn's prediction, from 1.10 on, reads these.
     is_categorical_ = None
     _categorical_encoder = None
+
+    _sampling_policy = SamplingPolicy()
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -127,28 +128,34 @@ class BanditTree(SparseInputMixin, ProgressMixin):
         random_state = check_random_state(self.random_state)
         seed = random_state.randint(MAX_INT)
         n_threads = effective_n_threads(None)
+        policy = self._sampling_policy
         n_channels = codes.shape[1] + 2 if classes is None else n_classes.sum()
         if pays_to_subsample(self, X, n_channels, weights):
             training_set = TrainingSet(
-                None, codes, n_classes, self.criterion, n_features_in=X.shape[1]
+                None,
+                codes,
+                n_classes,
+                self.criterion,
+                n_features_in=X.shape[1],
+                policy=policy,
             )
             tree, n_insertions = grow_on_subsample(
                 self, X, training_set, seed, n_threads
             )
             self._set_tree(tree, n_insertions, training_set, classes)
             return self
-        packed = pack_samples(self, X, self.max_bins, n_threads, seed, weights)
+        packed = pack_samples(self, X, n_threads, seed, weights)
         training_set = TrainingSet(
-            packed, codes, n_classes, self.criterion, weights=weights
+            packed, codes, n_classes, self.criterion, weights=weights, policy=policy
         )
         # Rows without weight have no part in anything.
         n_used = len(y) if weights is None else np.count_nonzero(weights)
         counts = None if weights is None else as_counts(weights)
         if counts is not None:
             weights = None
-        if can_divide(
+        if policy.can_divide(
             self, n_used, X.shape[1], n_channels
-        ) and n_used >= smallest_divided(self, X.shape[1]):
+        ) and n_used >= policy.smallest_divided(self, X.shape[1]):
             tree, n_insertions = grow_in_subtrees(
                 self, training_set, seed, n_threads, counts, weights
             )

@@ -1,5 +1,6 @@
 """Parameters of trees and forests, and the counts that they stand for."""
 
+from dataclasses import dataclass
 from math import ceil
 from numbers import Integral, Real
 
@@ -28,6 +29,61 @@ PARAMETER_CONSTRAINTS = {
 THRESHOLD_CONSTRAINTS = {
     "n_thresholds": [Interval(Integral, 1, None, closed="left"), StrOptions({"sqrt"})]
 }
+
+
+@dataclass(frozen=True)
+class GrowthLimits:
+    """Where a tree stops to grow, in numbers that fit the kernels.
+
+    Parameters
+    ----------
+    max_depth : int
+        Most levels below the root.
+    min_samples_split, min_samples_leaf : int
+        Least samples of a node that is split, and of a leaf.
+    max_leaf_nodes : int
+        Most leaves of a tree that is grown best first; -1 grows depth first.
+    """
+
+    max_depth: int
+    min_samples_split: int
+    min_samples_leaf: int
+    max_leaf_nodes: int
+
+
+def growth_limits(estimator, n_samples, n_rows):
+    """Return the limits that an estimator sets to a tree.
+
+    Parameters
+    ----------
+    estimator : DecisionTreeClassifier or DecisionTreeRegressor
+        Its parameters are the limits.
+    n_samples : int
+        Samples of the training set, of which some parameters are a share.
+    n_rows : int
+        Samples that the tree is grown on.
+
+    Returns
+    -------
+    GrowthLimits
+        The limits.
+    """
+    max_depth, max_leaf_nodes = estimator.max_depth, estimator.max_leaf_nodes
+    # One more than there are samples says as much as any larger number.
+    min_samples_leaf = cap(
+        as_count(estimator.min_samples_leaf, n_samples), n_samples + 1
+    )
+    return GrowthLimits(
+        max_depth=MAX_INT32 if max_depth is None else cap(max_depth, MAX_INT32),
+        min_samples_split=max(
+            2,
+            cap(as_count(estimator.min_samples_split, n_samples), n_samples + 1),
+            2 * min_samples_leaf,
+        ),
+        min_samples_leaf=min_samples_leaf,
+        # Every leaf has a sample.
+        max_leaf_nodes=-1 if max_leaf_nodes is None else cap(max_leaf_nodes, n_rows),
+    )
 
 
 def cap(value, most):

@@ -16,22 +16,22 @@ from sklearn_bandit.tree._parameters import (
     PARAMETER_CONSTRAINTS,
     THRESHOLD_CONSTRAINTS,
 )
+from sklearn_bandit.tree._policy import SamplingPolicy
 
 from .build import grow_tree, root_cost
 from .subsample import grow_on_subsample, pays_to_subsample
-from .subtrees import can_divide, grow_in_subtrees, smallest_divided
+from .subtrees import grow_in_subtrees
 from .training_set import TrainingSet, as_counts
 
 __all__ = [
     "PARAMETER_CONSTRAINTS",
     "THRESHOLD_CONSTRAINTS",
+    "SamplingPolicy",
     "TrainingSet",
     "as_counts",
-    "can_divide",
     "grow_in_subtrees",
     "grow_on_subsample",
     "grow_tree",
     "pays_to_subsample",
     "root_cost",
-    "smallest_divided",
 ]

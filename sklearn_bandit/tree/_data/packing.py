@@ -12,11 +12,6 @@ from .packed_rows import pack
 MAX_SAMPLES = np.iinfo(np.int32).max
 MAX_FEATURES = np.iinfo(np.uint16).max + 1
 
-# Forests that may sample keep to the bins from here on, where their first nodes are
-# sampled. Ranks would take 1.7 to 2.8 times as long (`RANKED_ROWS` of `packed_rows`),
-# and the trees of a forest make up for a coarse threshold near the root.
-RANKED_FOREST_ROWS = 8_000
-
 # Matrices with fewer values are packed in milliseconds: threads would not pay.
 MIN_PARALLEL = 1_000_000
 
@@ -33,18 +28,21 @@ def check_size(n_samples, n_features):
         )
 
 
-def pack_samples(estimator, X, max_bins, n_threads, random_state, weights=None):
+def pack_samples(estimator, X, n_threads, random_state, weights=None):
     """Put samples into bins, refusing what the estimator cannot learn from."""
     check_size(*X.shape)
     if X.shape[0] * X.shape[1] < MIN_PARALLEL:
         n_threads = 1
     n_threads = start_threads(n_threads)
-    # Random thresholds and the thesis's rule keep to the bins.
-    tree = getattr(estimator, "estimator", estimator)
-    rank = tree.splitter == "best" and estimator.solver != "mab-thesis"
-    if tree is not estimator and estimator.solver != "exact":
-        rank &= X.shape[0] <= RANKED_FOREST_ROWS
-    packed = pack(X, max_bins, n_threads, random_state, weights=weights, rank=rank)
+    policy = estimator._sampling_policy
+    packed = pack(
+        X,
+        estimator.max_bins,
+        n_threads,
+        random_state,
+        weights=weights,
+        ranking=policy if policy.ranks_values(estimator, X.shape[0]) else None,
+    )
     allows_missing = (
         not issparse(X) and estimator.__sklearn_tags__().input_tags.allow_nan
     )
