@@ -12,6 +12,7 @@ from sklearn_bandit.ensemble import (
     HistGradientBoostingRegressor,
 )
 from sklearn_bandit.ensemble._boosting import fitting
+from sklearn_bandit.ensemble._boosting.policy import BoostingPolicy
 from sklearn_bandit.ensemble._boosting.sampled_booster import (
     FIRST_SAMPLES,
     SampledBooster,
@@ -385,25 +386,24 @@ def test_constraints_hold_on_samples(data, where):
     assert np.diff(curves, axis=1).min() >= -1e-12
 
 
-def test_auto_is_exact_on_small_data_and_samples_large(data, sizes, monkeypatch):
+def test_auto_is_exact_on_small_data_and_samples_large(data, sizes):
     X, y = data
-    HistGradientBoostingRegressor(max_iter=2).fit(X, y)
+    model = HistGradientBoostingRegressor(max_iter=2, batch_size=3000)
+    model.fit(X, y)
     assert not sizes
-    monkeypatch.setattr(fitting, "MIN_AUTO_SAMPLING", 10_000)
-    HistGradientBoostingRegressor(max_iter=2, batch_size=3000).fit(X, y)
+    model._sampling_policy = BoostingPolicy(min_sampling=10_000)
+    model.fit(X, y)
     assert sizes[0] == 3000
     assert len(sizes) == 2
-    HistGradientBoostingRegressor(max_iter=2, max_leaf_nodes=None).fit(
-        X[:20_000], y[:20_000]
-    )
-    HistGradientBoostingClassifier(max_iter=2, batch_size=3000).fit(
-        X, np.digitize(y, [0.0, 1.5])
-    )
+    model.set_params(max_leaf_nodes=None).fit(X[:20_000], y[:20_000])
     assert len(sizes) == 2
-    monkeypatch.setattr(fitting, "MIN_AUTO_SAMPLING_CLASSES", 10_000)
-    HistGradientBoostingClassifier(max_iter=2, batch_size=3000).fit(
-        X, np.digitize(y, [0.0, 1.5])
-    )
+    labels = np.digitize(y, [0.0, 1.5])
+    model = HistGradientBoostingClassifier(max_iter=2, batch_size=3000)
+    model._sampling_policy = BoostingPolicy(min_sampling=10_000)
+    model.fit(X, labels)
+    assert len(sizes) == 2
+    model._sampling_policy = BoostingPolicy(min_sampling_classes=10_000)
+    model.fit(X, labels)
     assert len(sizes) == 4
 
 

@@ -18,7 +18,7 @@ Data flows one way:
    trees that see samples.
 5. ``early_stopping`` judges when to stop, ``predictor`` hands the trees over, and
    ``_hist_gradient_boosting`` (one level up) has the estimators, whose ``fit`` is in
-   ``fitting``.
+   ``fitting``. ``policy`` has the numbers by which "auto" decides.
 
 All threads are those of one OpenMP, also for what numpy and scikit-learn compute
 (``sklearn_bandit._core.tasks``). The trees of an iteration, one for each class, are

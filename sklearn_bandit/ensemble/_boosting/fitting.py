@@ -40,27 +40,14 @@ from .bin_values import READABLE
 from .booster import Booster
 from .early_stopping import EarlyStopping
 from .leaf_router import MAX_LEAVES
+from .policy import BoostingPolicy
 from .sampled_booster import SampledBooster
 from .training_rows import TrainingRows
-
-# With "auto", more samples than this are enough to spare some for early stopping.
-MIN_AUTO_STOPPING = 10_000
-
-# With "auto", trees are grown on samples from so many rows on. With 250,000 rows they
-# reach the loss of 100 exact trees 2.0 to 2.4 times sooner; with half as many there are
-# no samples of the default size (`python -m benchmarks boosting.cut_over`).
-MIN_AUTO_SAMPLING = 250_000
-
-# The same where an iteration has several trees. A class has fewer rows than all: on
-# covertype's 465,000 rows samples are hardly faster and have a loss that is 2% higher
-# after 10 iterations (`python -m benchmarks boosting.auto`).
-MIN_AUTO_SAMPLING_CLASSES = 500_000
 
 MAX_SEED = np.iinfo(np.uint32).max
 
 # Kernels number the rows by 32 bits.
 MAX_SAMPLES = np.iinfo(np.uint32).max
-
 
 PARAMETER_CONSTRAINTS = {
     "solver": [StrOptions({"auto", "exact", "mab"})],
@@ -72,6 +59,8 @@ PARAMETER_CONSTRAINTS = {
 
 class BanditBoosting(ProgressMixin):
     """What both estimators share: fitting."""
+
+    _sampling_policy = BoostingPolicy()
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -188,7 +177,7 @@ class BanditBoosting(ProgressMixin):
             else get_loss(self, sample_weight)
         )
         self.do_early_stopping_ = (
-            len(y) > MIN_AUTO_STOPPING or held_out is not None
+            self._sampling_policy.stops_early(len(y)) or held_out is not None
             if isinstance(self.early_stopping, str)
             else self.early_stopping
         )
@@ -342,14 +331,10 @@ class BanditBoosting(ProgressMixin):
                 f"solver='mab' needs max_leaf_nodes of at most {MAX_LEAVES}, got "
                 f"{self.max_leaf_nodes}."
             )
-        least = (
-            MIN_AUTO_SAMPLING
-            if self.n_trees_per_iteration_ == 1
-            else MIN_AUTO_SAMPLING_CLASSES
+        samples = can_route and self._sampling_policy.samples_rows(
+            data.n_samples, self.n_trees_per_iteration_
         )
-        if self.solver == "exact" or (
-            self.solver == "auto" and not (can_route and data.n_samples >= least)
-        ):
+        if self.solver == "exact" or (self.solver == "auto" and not samples):
             return Booster(data, **options)
         return SampledBooster(
             data,
