@@ -1,4 +1,6 @@
-"""Imports point one way: root modules, then ``bandit``, then the families.
+"""Imports point one way, and functions take few arguments.
+
+Imports: root modules come first, then ``bandit``, then the families.
 
 Root modules (``sklearn_bandit/_*.py`` and ``_core``) hold no learning and import each
 other only. Every sub-package may use them. What else a sub-package may use is in
@@ -21,6 +23,8 @@ ROOT = "(root)"
 # Commands stand above everything.
 COMMANDS = {"demo.py"}
 
+MAX_ARGUMENTS = 8
+
 FAMILIES = {"cluster", "datasets", "ensemble", "linear_model", "neighbors", "tree"}
 USES = {
     ROOT: set(),
@@ -34,22 +38,6 @@ USES = {
     "dask": FAMILIES | {"bandit", "inspection", "model_selection"},
     "inspection": FAMILIES | {"bandit"},
     "model_selection": FAMILIES | {"bandit"},
-}
-
-# What breaks the rules today. The list gets shorter: the test fails for an entry that
-# is no longer needed.
-VIOLATIONS = {
-    ("ensemble/_extra_trees.py", "tree._docs"),
-    ("ensemble/_extra_trees.py", "tree._building.build"),
-    ("ensemble/_forest.py", "tree._data.bootstrap"),
-    ("ensemble/_forest.py", "tree._building.build"),
-    ("ensemble/_forest.py", "tree._building.training_set"),
-    ("ensemble/_forest.py", "tree._validation"),
-    ("ensemble/_hist_gradient_boosting.py", "tree._validation"),
-    ("ensemble/_patches.py", "tree._docs"),
-    ("ensemble/_patches.py", "tree._building.build"),
-    ("ensemble/_random_forest.py", "tree._docs"),
-    ("ensemble/_random_forest.py", "tree._building.build"),
 }
 
 IMPORT = re.compile(
@@ -150,9 +138,7 @@ def test_imports_point_one_way():
         for source, target in imports()
         if (rule := broken_rule(source, target))
     }
-    new = {edge: rule for edge, rule in found.items() if edge not in VIOLATIONS}
-    assert not new
-    assert not VIOLATIONS - set(found), "no longer needed: take them off the list"
+    assert not found
 
 
 def test_every_sub_package_has_a_place():
@@ -208,3 +194,45 @@ def test_the_rules_are_read_from_sources(source, text, expected):
         if (rule := broken_rule(source, target))
     ]
     assert set(found) == ({expected} if expected else set())
+
+
+def many_arguments(tree):
+    """Names of the functions that take more than `MAX_ARGUMENTS`.
+
+    What users call is as wide as its options: constructors, and functions whose
+    parameters are validated.
+    """
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef) or node.name == "__init__":
+            continue
+        if any("validate_params" in ast.unparse(d) for d in node.decorator_list):
+            continue
+        arguments = [
+            *node.args.posonlyargs,
+            *node.args.args,
+            *node.args.kwonlyargs,
+        ]
+        names = [argument.arg for argument in arguments]
+        if len(set(names) - {"self", "cls"}) > MAX_ARGUMENTS:
+            yield node.name
+
+
+@pytest.mark.parametrize("folder", ["tree", "ensemble", "_core"])
+def test_functions_take_few_arguments(folder):
+    """What belongs together is a dataclass."""
+    found = {
+        (path.name, name)
+        for path in (PACKAGE / folder).rglob("*.py")
+        for name in many_arguments(ast.parse(path.read_text("utf-8")))
+    }
+    assert not found
+
+
+def test_many_arguments_are_seen():
+    nine = "a, b, c, d, e, *, f, g, h, i=0"
+    text = (
+        f"class A:\n    def f(self, {nine}): ...\n    def __init__(self, {nine}): ..."
+    )
+    assert list(many_arguments(ast.parse(text))) == ["f"]
+    text = f"@validate_params({{}})\ndef f({nine}): ...\ndef g(a, b): ..."
+    assert not list(many_arguments(ast.parse(text)))

@@ -6,6 +6,7 @@
   kernels
 - ``matrix``, ``transpose``: dense matrices of any type read in place; bytes transposed
 - ``progress``: ``verbose`` and scikit-learn's callbacks
+- ``validation``: checks of targets and weights
 - ``unchanged``: a fit that fails leaves the estimator as it was
-- ``typing``, ``docstrings``: annotations and docstrings that estimators share
+- ``typing``: annotations that estimators share
 """

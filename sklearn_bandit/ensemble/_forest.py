@@ -4,6 +4,7 @@ Prediction, importances and out-of-bag scores are those of scikit-learn's forest
 """
 
 import warnings
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -36,17 +37,20 @@ from sklearn_bandit._core.progress import ProgressMixin
 from sklearn_bandit._core.threads import limit_threads
 from sklearn_bandit._core.typing import MatrixLike
 from sklearn_bandit._core.unchanged import unchanged_on_failure
-from sklearn_bandit.tree._building.build import root_cost
-from sklearn_bandit.tree._building.training_set import TrainingSet, as_counts
-from sklearn_bandit.tree._data.bootstrap import draw_counts
-from sklearn_bandit.tree._validation import (
+from sklearn_bandit._core.validation import (
     SparseInputMixin,
     check_regression_targets,
     check_weights,
     encode_classes,
     multiply_weights,
-    pack_samples,
 )
+from sklearn_bandit.tree._building import (
+    SamplingPolicy,
+    TrainingSet,
+    as_counts,
+    root_cost,
+)
+from sklearn_bandit.tree._data import draw_counts, pack_samples
 
 # Fewer rows than this are not worth a thread of their own in prediction.
 MIN_ROWS_PER_THREAD = 1000
@@ -81,6 +85,8 @@ class BanditForest(SparseInputMixin, ProgressMixin):
     # Features are numbers: scikit-learn's prediction, from 1.10 on, reads these.
     is_categorical_ = None
     _categorical_encoder = None
+
+    _sampling_policy = SamplingPolicy()
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -155,7 +161,6 @@ class BanditForest(SparseInputMixin, ProgressMixin):
             packed = pack_samples(
                 self,
                 X,
-                self.max_bins,
                 limit_threads(effective_n_jobs(self.n_jobs)),
                 np.random.RandomState([first_seed, BIN_STREAM]),
                 weights,
@@ -168,6 +173,7 @@ class BanditForest(SparseInputMixin, ProgressMixin):
                 features,
                 self.n_features_in_,
                 weights,
+                self._sampling_policy,
             )
             spent = self.n_insertions_ if old else 0
             new = self._grow_trees(trees, training_set, old, spent, shown)
@@ -246,10 +252,11 @@ class BanditForest(SparseInputMixin, ProgressMixin):
         done = []
         shown["fitted"] = lambda: self._fitted_so_far(old + done)
         options = {
-            "bootstrap": self.bootstrap,
-            "n_draws": self._n_samples_bootstrap,
-            "weights": self._sample_weight,
-            "balance": getattr(self, "class_weight", None) == "balanced_subsample",
+            "draws": Draws(
+                self._n_samples_bootstrap,
+                self._sample_weight,
+                balance=getattr(self, "class_weight", None) == "balanced_subsample",
+            ),
             "verbose": self.verbose,
             "n_trees": len(trees),
         }
@@ -400,19 +407,65 @@ def average_trees(trees, X, method):
     return total if isinstance(part, list) else total[0]
 
 
-def grow_one(
-    tree,
-    training_set,
-    index,
-    *,
-    bootstrap,
-    n_draws,
-    weights,
-    balance,
-    verbose,
-    n_trees,
-    budget=None,
-):
+@dataclass(frozen=True)
+class Draws:
+    """How the sample of a tree is drawn.
+
+    Parameters
+    ----------
+    n_draws : int or None
+        Draws of a bootstrap sample; None for all samples once.
+    weights : ndarray of shape (n_samples,) or None
+        Weights of samples and classes.
+    balance : bool
+        Whether to balance the classes of the bootstrap sample.
+    """
+
+    n_draws: int | None
+    weights: np.ndarray | None
+    balance: bool
+
+    def draw(self, seed, training_set):
+        """Draw the sample of one tree.
+
+        Parameters
+        ----------
+        seed : int
+            Of the draws.
+        training_set : TrainingSet
+            What is drawn from.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_samples,), uint16, or None
+            How often each sample is drawn; None if weights tell, or for all once.
+        weights : ndarray of shape (n_samples,) or None
+            Weights, the draws included, if they are no counts.
+        """
+        weights, n_samples = self.weights, training_set.n_samples
+        if self.n_draws is not None and weights is None and not self.balance:
+            counts = draw_counts(seed, n_samples, self.n_draws)
+            if counts.dtype == np.uint16:
+                return counts, None
+            weights = counts.astype(np.float64)
+        elif self.n_draws is not None:
+            indices = bootstrap_indices(seed, n_samples, self.n_draws, weights)
+            drawn = np.bincount(indices, minlength=n_samples)
+            if weights is None or DRAWS_BY_WEIGHT:
+                weights = drawn.astype(np.float64)
+            else:
+                weights = weights * drawn
+            if self.balance:
+                weights *= compute_sample_weight(
+                    "balanced", training_set.codes, indices=indices
+                )
+        if weights is None:
+            return None, None
+        counts = as_counts(weights)
+        return counts, weights if counts is None else None
+
+
+def grow_one(tree, training_set, index, *, draws, verbose, n_trees, budget=None):
     """Grow one tree of a forest on its bootstrap sample.
 
     Parameters
@@ -423,14 +476,8 @@ def grow_one(
         The packed training set.
     index, n_trees : int
         Number of the tree and of all trees, for messages.
-    bootstrap : bool
-        Whether to draw a bootstrap sample.
-    n_draws : int
-        Draws of a bootstrap sample.
-    weights : ndarray of shape (n_samples,) or None
-        Weights of samples and classes.
-    balance : bool
-        Whether to balance the classes of the bootstrap sample.
+    draws : Draws
+        How its sample is drawn.
     verbose : int
         Above 1, say which tree is built.
     budget : int or None
@@ -445,26 +492,7 @@ def grow_one(
         print(f"building tree {index + 1} of {n_trees}")
     # A tree fitted to its sample by itself takes the same seed from `random_state`.
     seed = check_random_state(tree.random_state).randint(MAX_INT)
-    counts = None
-    if bootstrap and weights is None and not balance:
-        counts = draw_counts(tree.random_state, training_set.n_samples, n_draws)
-        weights = None if counts.dtype == np.uint16 else counts.astype(np.float64)
-    elif bootstrap:
-        indices = bootstrap_indices(
-            tree.random_state, training_set.n_samples, n_draws, weights
-        )
-        drawn = np.bincount(indices, minlength=training_set.n_samples)
-        if weights is None or DRAWS_BY_WEIGHT:
-            weights = drawn.astype(np.float64)
-        else:
-            weights = weights * drawn
-        if balance:
-            weights *= compute_sample_weight(
-                "balanced", training_set.codes, indices=indices
-            )
-    if weights is not None:
-        counts = as_counts(weights)
-        weights = weights if counts is None else None
+    counts, weights = draws.draw(tree.random_state, training_set)
     classes = None
     if training_set.is_classification:
         # As in scikit-learn, the trees of a forest predict the indices of classes.

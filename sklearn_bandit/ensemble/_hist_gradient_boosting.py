@@ -4,424 +4,139 @@ They are subclasses of scikit-learn's, which predict, validate parameters and ju
 to stop early. Fitting is our own: see ``sklearn_bandit.ensemble._boosting``.
 """
 
-from functools import partial
-from numbers import Integral, Real
-from time import time
-from typing import Self
-
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn import ensemble
-from sklearn.base import is_classifier
-from sklearn.model_selection import train_test_split
-from sklearn.utils import check_consistent_length, check_random_state
 
-from sklearn_bandit._compat import (
-    BaseLoss,
-    Interval,
-    StrOptions,
-    _check_sample_weight,
-    _fit_context,
-    check_interaction_cst,
-    check_is_fitted,
-    check_monotonic_cst,
-    check_y,
-    encode_y,
-    finalize_sample_weight,
-    get_loss,
-    is_fitted,
-    parameter_constraints,
-    preprocess_X,
-    print_iteration,
-    validate_data,
-    validate_parameters,
-    with_callbacks,
-)
-from sklearn_bandit._core.progress import ProgressMixin
-from sklearn_bandit._core.thread_start import start_threads
-from sklearn_bandit._core.threads import effective_n_threads, limit_threads
-from sklearn_bandit._core.unchanged import unchanged_on_failure
-from sklearn_bandit.tree._validation import encode_classes
+from sklearn_bandit._compat import parameter_constraints
+from sklearn_bandit._core.validation import encode_classes
 
-from ._boosting.bin_mapper import fit_bin_mapper
-from ._boosting.bin_values import READABLE
-from ._boosting.booster import Booster
-from ._boosting.docs import document
-from ._boosting.early_stopping import EarlyStopping
-from ._boosting.leaf_router import MAX_LEAVES
-from ._boosting.sampled_booster import SampledBooster
-from ._boosting.training_rows import TrainingRows
-
-# With "auto", more samples than this are enough to spare some for early stopping.
-MIN_AUTO_STOPPING = 10_000
-
-# With "auto", trees are grown on samples from so many rows on. With 250,000 rows they
-# reach the loss of 100 exact trees 2.0 to 2.4 times sooner; with half as many there are
-# no samples of the default size (`python -m benchmarks boosting.cut_over`).
-MIN_AUTO_SAMPLING = 250_000
-
-# The same where an iteration has several trees. A class has fewer rows than all: on
-# covertype's 465,000 rows samples are hardly faster and have a loss that is 2% higher
-# after 10 iterations (`python -m benchmarks boosting.auto`).
-MIN_AUTO_SAMPLING_CLASSES = 500_000
-
-MAX_SEED = np.iinfo(np.uint32).max
-
-# Kernels number the rows by 32 bits.
-MAX_SAMPLES = np.iinfo(np.uint32).max
+from ._boosting.fitting import PARAMETER_CONSTRAINTS, BanditBoosting
 
 
-PARAMETER_CONSTRAINTS = {
-    "solver": [StrOptions({"auto", "exact", "mab"})],
-    "leaf_values": [StrOptions({"all", "sample", "lazy"})],
-    "batch_size": [Interval(Integral, 1, None, closed="left")],
-    "split_tol": [Interval(Real, 0, None, closed="left")],
-}
+class HistGradientBoostingClassifier(
+    BanditBoosting, ensemble.HistGradientBoostingClassifier
+):
+    """Histogram gradient boosting for classification.
 
+    scikit-learn's HistGradientBoostingClassifier, with its parameters and methods; the
+    fitted trees are scikit-learn's, so that prediction, partial dependence and other
+    tools work on. The exact solver grows the same trees where no two splits are equally
+    good. With very many samples each tree is grown on a part of them, whose size a
+    paired test adapts; rows that no tree has seen yet are not even looked at.
 
-class BanditBoosting(ProgressMixin):
-    """What both estimators share: fitting."""
+    Parameters
+    ----------
+    loss : {"log_loss"}, default="log_loss"
+        What is minimised: binary or multinomial log-loss.
+    learning_rate : float, default=0.1
+        Factor of the values of the leaves. Smaller ones want more iterations and often
+        generalise better.
+    max_iter : int, default=100
+        Most iterations. Each adds one tree, or one for each class if there are more
+        than two.
+    max_leaf_nodes : int or None, default=31
+        Most leaves of a tree; None for no limit.
+    max_depth : int or None, default=None
+        Most levels below the root; None for no limit.
+    min_samples_leaf : int, default=20
+        Least samples of a leaf. Larger values regularise.
+    l2_regularization : float, default=0.0
+        Added to the sum of hessians of a leaf: draws its value towards 0.
+    max_features : float, default=1.0
+        Share of the features that are tried in each node. Fewer regularise.
+    max_bins : int, default=255
+        Most bins of a feature, at most 255, missing values not counted. Fewer are
+        faster and coarser.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. A categorical feature may have
+        at most `max_bins` categories.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        Monotonic constraints: 1 the prediction must not decrease with the feature, -1
+        it must not increase, 0 none. A dict has feature names as keys.
+    interaction_cst : {"pairwise", "no_interactions"} or sequence of \
+            lists/tuples/sets of int, default=None
+        Sets of features that may occur together on a path of a tree. Features in none
+        of them are a set of their own.
+    warm_start : bool, default=False
+        Add iterations to those of the last fit, on the same data.
+    early_stopping : "auto" or bool, default="auto"
+        Whether to stop when scores no longer improve; "auto": with more than 10,000
+        samples, or if validation data are passed to `fit`.
+    scoring : str, callable or None, default="loss"
+        Score that early stopping looks at; None is the estimator's own, "loss" the
+        loss, which is the cheapest.
+    validation_fraction : int, float or None, default=0.1
+        Share (or number) of the samples that early stopping is judged by; None: the
+        training samples.
+    n_iter_no_change : int, default=10
+        Early stopping: iterations without an improvement.
+    tol : float, default=1e-7
+        Early stopping: what counts as an improvement.
+    verbose : int, default=0
+        1 prints a line after the fit, 2 also one for each iteration: its trees, and the
+        scores that early stopping is judged by.
+    random_state : int, RandomState instance or None, default=None
+        Controls all random choices: rows for quantiles and for trees, features, and the
+        validation part. The model does not depend on the number of threads.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes; "balanced" gives every class the same total weight.
+    solver : {"auto", "exact", "mab"}, default="auto"
+        How trees are grown: "exact" on all rows, "mab" on samples of a random working
+        set, "auto" on samples from 250,000 rows on, with more than two classes from
+        500,000. Samples want at most 256 leaves a tree. Where the sample would be more
+        than half of the rows, all are taken.
+    leaf_values : {"all", "sample", "lazy"}, default="sample"
+        Where the values of leaves come from when trees are grown on samples: from all
+        rows of the working set, for which their gradients are computed, or from the
+        sample, which is faster; "lazy" is "sample", but rows of the working set pass
+        through trees only when they are sampled.
+    batch_size : int, default=65536
+        Rows of the first sample. Too small ones make bad first trees, too large ones
+        cost time; the size is doubled as needed.
+    split_tol : float, default=0.2
+        Share of its gain that a tree may be expected to lose because its splits were
+        chosen on a sample; beyond it the sample is doubled. Smaller is closer to exact,
+        and slower; 0 takes all rows after a few trees.
 
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: ArrayLike | None = None,
-        y_val: ArrayLike | None = None,
-        sample_weight_val: ArrayLike | None = None,
-    ) -> Self:
-        """Fit the model.
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_iter_ : int
+        Number of iterations.
+    n_trees_per_iteration_ : int
+        Number of trees of an iteration.
+    do_early_stopping_ : bool
+        Whether early stopping was used.
+    train_score_ : ndarray of shape (n_iterations + 1,)
+        Scores on the training samples (with trees on samples, on the first working
+        set), the first before the first iteration; empty without early stopping.
+    validation_score_ : ndarray of shape (n_iterations + 1,)
+        Scores on the validation samples; empty if there were none.
+    is_categorical_ : ndarray of bool of shape (n_features,) or None
+        The categorical features.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in the gain of all splits.
+    n_insertions_ : int
+        Insertions of a sample into a feature's histogram: what the search for splits
+        cost. Values in the most frequent bin of sparse features are never inserted.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Feature names, if `X` had any.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The training samples, NaN where a value is missing. Arrays of the common
-            types are read in place.
-        y : array-like of shape (n_samples,)
-            The target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples; None for equal weights.
-        X_val : array-like of shape (n_val, n_features), default=None
-            Samples to judge early stopping by, instead of a part of `X`.
-        y_val : array-like of shape (n_val,), default=None
-            Their targets.
-        sample_weight_val : array-like of shape (n_val,), default=None
-            Their weights.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
-        shown = {"X": X, "y": y, "sample_weight": sample_weight}
-        with unchanged_on_failure(self):
-            X, known_categories = self._preprocess_training(X)
-            if len(X) > MAX_SAMPLES:
-                raise ValueError(
-                    f"At most {MAX_SAMPLES} samples are supported, not {len(X)}."
-                )
-            y = encode_y(self, check_y(y, estimator=self))
-            check_consistent_length(X, y)
-            if sample_weight is not None:
-                sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-                self._fitted_with_sw = True
-            sample_weight = finalize_sample_weight(self, sample_weight, y)
-            held_out = self._validate_held_out(X_val, y_val, sample_weight_val)
-            self._fit(X, y, sample_weight, held_out, known_categories, shown)
-        return self
-
-    def _preprocess_training(self, X):
-        """Validate X and encode categories; numbers keep their type."""
-        by_dtype = (
-            isinstance(self.categorical_features, str)
-            and self.categorical_features == "from_dtype"
-        )
-        if (
-            isinstance(X, np.ndarray)
-            and X.dtype in READABLE
-            and (self.categorical_features is None or by_dtype)
-        ):
-            self.is_categorical_ = None
-            self._preprocessor = None
-            self._is_categorical_remapped = None
-            return validate_data(self, X, dtype=None, ensure_all_finite=False), None
-        return preprocess_X(self, X, reset=True)
-
-    def _validate_held_out(self, X, y, sample_weight):
-        """Check validation data that were passed to `fit`."""
-        if X is None and y is None:
-            return None
-        if y is None:
-            raise ValueError("X_val is provided, but y_val was not provided.")
-        if X is None:
-            raise ValueError("y_val is provided, but X_val was not provided.")
-        if self.early_stopping is False:
-            raise ValueError(
-                "X_val and y_val are passed to fit while at the same time "
-                "early_stopping is False: set it to 'auto' or True."
-            )
-        X = preprocess_X(self, X, reset=False)
-        y = check_y(y, estimator=self)
-        if is_classifier(self):
-            unknown = np.setdiff1d(y, self.classes_)
-            if len(unknown):
-                raise ValueError(f"y_val contains previously unseen labels: {unknown}")
-            y = np.searchsorted(self.classes_, y).astype(np.float64)
-        else:
-            y = encode_y(self, y)
-        check_consistent_length(X, y)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        return X, y, sample_weight
-
-    def _fit(self, X, y, sample_weight, held_out, known_categories, shown):
-        """Fit to validated data; `shown` is what callbacks get to see."""
-        is_warm = self.warm_start and is_fitted(self)
-        if not is_warm:
-            # A warm start splits and bins as the first fit did, and goes on drawing.
-            rng = check_random_state(self.random_state)
-            self._random_seed = rng.randint(MAX_SEED, dtype="u8")
-            self._feature_subsample_rng = np.random.default_rng(
-                rng.randint(MAX_SEED, dtype="u8")
-            )
-        validate_parameters(self)
-        constraints = self._constraints(X.shape[1])
-        self._n_features = X.shape[1]
-        self._loss = (
-            self.loss
-            if isinstance(self.loss, BaseLoss)
-            else get_loss(self, sample_weight)
-        )
-        self.do_early_stopping_ = (
-            len(y) > MIN_AUTO_STOPPING or held_out is not None
-            if isinstance(self.early_stopping, str)
-            else self.early_stopping
-        )
-        self._use_validation_data = (
-            self.validation_fraction is not None or held_out is not None
-        )
-        train = X, y, sample_weight
-        if self.do_early_stopping_ and self._use_validation_data and held_out is None:
-            train, held_out = self._hold_out(X, y, sample_weight)
-
-        n_threads = start_threads(effective_n_threads(None))
-        self._in_fit = True  # what scorers predict is binned
-        try:
-            self._boost(
-                train,
-                held_out,
-                known_categories,
-                constraints,
-                is_warm,
-                n_threads,
-                shown,
-            )
-        finally:
-            del self._in_fit
-        self.train_score_ = np.asarray(self.train_score_)
-        self.validation_score_ = np.asarray(self.validation_score_)
-
-    def _constraints(self, n_features):
-        """Constraints on features in the order of the preprocessed matrix."""
-        monotonic = check_monotonic_cst(self, self.monotonic_cst)
-        categorical = self.is_categorical_
-        if categorical is not None:
-            monotonic = np.r_[monotonic[categorical], monotonic[~categorical]]
-            if np.any(monotonic[: np.count_nonzero(categorical)]):
-                raise ValueError(
-                    "Categorical features cannot have monotonic constraints."
-                )
-        return {
-            "monotonic_cst": monotonic,
-            "interaction_cst": check_interaction_cst(self, n_features),
-        }
-
-    def _hold_out(self, X, y, sample_weight):
-        """Split into training and validation part, as scikit-learn does."""
-        parts = train_test_split(
-            X,
-            y,
-            *([] if sample_weight is None else [sample_weight]),
-            test_size=self.validation_fraction,
-            stratify=y if is_classifier(self) else None,
-            random_state=self._random_seed,
-        )
-        if sample_weight is None:
-            parts += [None, None]
-        elif not (parts[4].any() and parts[5].any()):
-            raise ValueError(
-                "All samples with weight are in the training set, or all in the "
-                "validation set: set early_stopping=False, change random_state or pass "
-                "X_val and y_val."
-            )
-        return parts[::2], parts[1::2]
-
-    def _boost(
-        self, train, held_out, known_categories, constraints, is_warm, n_threads, shown
-    ):
-        """Bin the data and add trees until there are enough."""
-        start = time()
-        X, y, sample_weight = train
-        self._bin_mapper = fit_bin_mapper(
-            X,
-            max_bins=self.max_bins,
-            is_categorical=self._is_categorical_remapped,
-            known_categories=known_categories,
-            sample_weight=sample_weight,
-            random_state=self._random_seed,
-            n_threads=n_threads,
-        )
-        if is_warm:
-            if self.max_iter < self.n_iter_:
-                raise ValueError(
-                    f"max_iter={self.max_iter} must be larger than or equal to "
-                    f"n_iter_={self.n_iter_} when warm_start==True"
-                )
-            self._predictors = list(self._predictors)
-            self.train_score_ = list(self.train_score_)
-            self.validation_score_ = list(self.validation_score_)
-        else:
-            self._predictors = []
-            self.train_score_, self.validation_score_ = [], []
-            self.n_insertions_ = 0
-            self._sampling_state = None
-            self._baseline_prediction = self._loss.fit_intercept_only(
-                y_true=y, sample_weight=sample_weight
-            ).reshape((1, -1))
-
-        make_set = partial(
-            TrainingRows,
-            bin_mapper=self._bin_mapper,
-            baseline=self._baseline_prediction,
-            predictors=self._predictors,
-            n_threads=n_threads,
-        )
-        booster = self._make_booster(
-            make_set(X, y, sample_weight), n_threads=n_threads, **constraints
-        )
-        if held_out is not None:
-            held_out = make_set(*held_out)
-            held_out.join_all()
-        stopping = EarlyStopping(self, booster, held_out, is_warm, n_threads)
-        before = self.n_insertions_
-        n_steps = self.max_iter - self.n_iter_
-        shown["fitted"] = self._fitted_so_far
-        with self._progress(n_steps, verbose=False, **shown) as progress:
-            for i in range(self.n_iter_, self.max_iter):
-                iteration_start = time()
-                with progress.step("iteration"):
-                    trees = booster.iterate(self._feature_subsample_rng)
-                    self._predictors.append(trees)
-                    self.n_insertions_ = before + booster.n_insertions
-                    should_stop = stopping.judge(trees)
-                if self.verbose >= 2:
-                    print(f"[{i + 1}/{self.max_iter}] ", end="")
-                    print_iteration(self, iteration_start)
-                if should_stop or progress.should_stop:
-                    break
-        self._sampling_state = booster.state
-        if self.verbose:
-            n_trees = sum(map(len, self._predictors))
-            print(f"Fit {n_trees} trees in {time() - start:.3f} s")
-
-    def _fitted_so_far(self):
-        """Return the attributes of a model of the trees that there are by now."""
-        return {
-            "_in_fit": False,
-            "_predictors": list(self._predictors),
-            "train_score_": np.array(self.train_score_),
-            "validation_score_": np.array(self.validation_score_),
-        }
-
-    def _make_booster(self, data, **options):
-        """Make what adds the trees."""
-        options |= {
-            "loss": self._loss,
-            "bin_mapper": self._bin_mapper,
-            "learning_rate": self.learning_rate,
-            "max_leaf_nodes": self.max_leaf_nodes,
-            "max_depth": self.max_depth,
-            "min_samples_leaf": self.min_samples_leaf,
-            "l2_regularization": self.l2_regularization,
-            "max_features": self.max_features,
-        }
-        can_route = (
-            self.max_leaf_nodes is not None and self.max_leaf_nodes <= MAX_LEAVES
-        )
-        if self.solver == "mab" and not can_route:
-            raise ValueError(
-                f"solver='mab' needs max_leaf_nodes of at most {MAX_LEAVES}, got "
-                f"{self.max_leaf_nodes}."
-            )
-        least = (
-            MIN_AUTO_SAMPLING
-            if self.n_trees_per_iteration_ == 1
-            else MIN_AUTO_SAMPLING_CLASSES
-        )
-        if self.solver == "exact" or (
-            self.solver == "auto" and not (can_route and data.n_samples >= least)
-        ):
-            return Booster(data, **options)
-        return SampledBooster(
-            data,
-            where=self.leaf_values,
-            batch_size=self.batch_size,
-            split_tol=self.split_tol,
-            seed=int(self._random_seed),
-            state=self._sampling_state,
-            **options,
-        )
-
-    def _predict_iterations(self, X, predictors, raw_predictions, is_binned, n_threads):
-        """Add predictions, as scikit-learn does, in a forked child without threads."""
-        super()._predict_iterations(
-            X, predictors, raw_predictions, is_binned, limit_threads(n_threads)
-        )
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of each feature in the gain of all splits."""
-        check_is_fitted(self)
-        gain = np.zeros(self._n_features)
-        for predictors in self._predictors:
-            for predictor in predictors:
-                inner = predictor.nodes[predictor.nodes["is_leaf"] == 0]
-                np.add.at(gain, inner["feature_idx"], inner["gain"])
-        if self.is_categorical_ is not None:
-            order = np.argsort(~self.is_categorical_, kind="stable")
-            gain[order] = gain.copy()
-        total = gain.sum()
-        return gain / total if total > 0 else gain
-
-
-DETAILS = """
-scikit-learn's {name}, with its parameters and methods; the fitted trees are
-scikit-learn's, so that prediction, partial dependence and other tools work on. The
-exact solver grows the same trees where no two splits are equally good. With very many
-samples each tree is grown on a part of them, whose size a paired test adapts; rows that
-no tree has seen yet are not even looked at.
-"""
-
-
-@document(
-    "Histogram gradient boosting for classification.",
-    details=DETAILS.format(name="HistGradientBoostingClassifier"),
-    example="""
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn_bandit.ensemble import HistGradientBoostingClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> model = HistGradientBoostingClassifier(max_iter=20).fit(X, y)
     >>> bool(model.score(X, y) > 0.95)
     True
-    """,
-)
-class HistGradientBoostingClassifier(
-    BanditBoosting, ensemble.HistGradientBoostingClassifier
-):
+    """
+
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.HistGradientBoostingClassifier),
         **PARAMETER_CONSTRAINTS,
@@ -495,21 +210,131 @@ class HistGradientBoostingClassifier(
         return codes[:, 0] if n_classes <= 2 else codes[:, 0].astype(np.float64)
 
 
-@document(
-    "Histogram gradient boosting for regression.",
-    details=DETAILS.format(name="HistGradientBoostingRegressor"),
-    example="""
+class HistGradientBoostingRegressor(
+    BanditBoosting, ensemble.HistGradientBoostingRegressor
+):
+    """Histogram gradient boosting for regression.
+
+    scikit-learn's HistGradientBoostingRegressor, with its parameters and methods; the
+    fitted trees are scikit-learn's, so that prediction, partial dependence and other
+    tools work on. The exact solver grows the same trees where no two splits are equally
+    good. With very many samples each tree is grown on a part of them, whose size a
+    paired test adapts; rows that no tree has seen yet are not even looked at.
+
+    Parameters
+    ----------
+    loss : {"squared_error", "absolute_error", "gamma", "poisson", "quantile"}, \
+            default="squared_error"
+        What is minimised. "gamma" and "poisson" have a log link and want positive
+        targets; "absolute_error" and "quantile" are robust, and slower, as the values
+        of leaves are then medians or quantiles.
+    quantile : float, default=None
+        The quantile that ``loss="quantile"`` estimates, from 0 to 1.
+    learning_rate : float, default=0.1
+        Factor of the values of the leaves. Smaller ones want more iterations and often
+        generalise better.
+    max_iter : int, default=100
+        Most iterations. Each adds one tree, or one for each class if there are more
+        than two.
+    max_leaf_nodes : int or None, default=31
+        Most leaves of a tree; None for no limit.
+    max_depth : int or None, default=None
+        Most levels below the root; None for no limit.
+    min_samples_leaf : int, default=20
+        Least samples of a leaf. Larger values regularise.
+    l2_regularization : float, default=0.0
+        Added to the sum of hessians of a leaf: draws its value towards 0.
+    max_features : float, default=1.0
+        Share of the features that are tried in each node. Fewer regularise.
+    max_bins : int, default=255
+        Most bins of a feature, at most 255, missing values not counted. Fewer are
+        faster and coarser.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. A categorical feature may have
+        at most `max_bins` categories.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        Monotonic constraints: 1 the prediction must not decrease with the feature, -1
+        it must not increase, 0 none. A dict has feature names as keys.
+    interaction_cst : {"pairwise", "no_interactions"} or sequence of \
+            lists/tuples/sets of int, default=None
+        Sets of features that may occur together on a path of a tree. Features in none
+        of them are a set of their own.
+    warm_start : bool, default=False
+        Add iterations to those of the last fit, on the same data.
+    early_stopping : "auto" or bool, default="auto"
+        Whether to stop when scores no longer improve; "auto": with more than 10,000
+        samples, or if validation data are passed to `fit`.
+    scoring : str, callable or None, default="loss"
+        Score that early stopping looks at; None is the estimator's own, "loss" the
+        loss, which is the cheapest.
+    validation_fraction : int, float or None, default=0.1
+        Share (or number) of the samples that early stopping is judged by; None: the
+        training samples.
+    n_iter_no_change : int, default=10
+        Early stopping: iterations without an improvement.
+    tol : float, default=1e-7
+        Early stopping: what counts as an improvement.
+    verbose : int, default=0
+        1 prints a line after the fit, 2 also one for each iteration: its trees, and the
+        scores that early stopping is judged by.
+    random_state : int, RandomState instance or None, default=None
+        Controls all random choices: rows for quantiles and for trees, features, and the
+        validation part. The model does not depend on the number of threads.
+    solver : {"auto", "exact", "mab"}, default="auto"
+        How trees are grown: "exact" on all rows, "mab" on samples of a random working
+        set, "auto" on samples from 250,000 rows on, with more than two classes from
+        500,000. Samples want at most 256 leaves a tree. Where the sample would be more
+        than half of the rows, all are taken.
+    leaf_values : {"all", "sample", "lazy"}, default="sample"
+        Where the values of leaves come from when trees are grown on samples: from all
+        rows of the working set, for which their gradients are computed, or from the
+        sample, which is faster; "lazy" is "sample", but rows of the working set pass
+        through trees only when they are sampled.
+    batch_size : int, default=65536
+        Rows of the first sample. Too small ones make bad first trees, too large ones
+        cost time; the size is doubled as needed.
+    split_tol : float, default=0.2
+        Share of its gain that a tree may be expected to lose because its splits were
+        chosen on a sample; beyond it the sample is doubled. Smaller is closer to exact,
+        and slower; 0 takes all rows after a few trees.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Number of iterations.
+    n_trees_per_iteration_ : int
+        Number of trees of an iteration.
+    do_early_stopping_ : bool
+        Whether early stopping was used.
+    train_score_ : ndarray of shape (n_iterations + 1,)
+        Scores on the training samples (with trees on samples, on the first working
+        set), the first before the first iteration; empty without early stopping.
+    validation_score_ : ndarray of shape (n_iterations + 1,)
+        Scores on the validation samples; empty if there were none.
+    is_categorical_ : ndarray of bool of shape (n_features,) or None
+        The categorical features.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in the gain of all splits.
+    n_insertions_ : int
+        Insertions of a sample into a feature's histogram: what the search for splits
+        cost. Values in the most frequent bin of sparse features are never inserted.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Feature names, if `X` had any.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn_bandit.ensemble import HistGradientBoostingRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = HistGradientBoostingRegressor(max_iter=20).fit(X, y)
     >>> bool(model.score(X, y) > 0.5)
     True
-    """,
-)
-class HistGradientBoostingRegressor(
-    BanditBoosting, ensemble.HistGradientBoostingRegressor
-):
+    """
+
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.HistGradientBoostingRegressor),
         **PARAMETER_CONSTRAINTS,

@@ -4,8 +4,7 @@ from sklearn import ensemble
 
 from sklearn_bandit._compat import parameter_constraints
 from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn_bandit.tree._building.build import PARAMETER_CONSTRAINTS
-from sklearn_bandit.tree._docs import document
+from sklearn_bandit.tree._building import PARAMETER_CONSTRAINTS
 
 from ._forest import (
     TREE_PARAMETERS,
@@ -15,27 +14,139 @@ from ._forest import (
 )
 
 
-@document(
-    "A random forest classifier.",
-    details="""
+class RandomForestClassifier(
+    ForestClassifierMixin, BanditForest, ensemble.RandomForestClassifier
+):
+    """A random forest classifier.
+
     scikit-learn's RandomForestClassifier, with its parameters and methods, grown on
     binned data by MABSplit: in large nodes the best split is found from a sample of the
-    rows that is only as large as it needs to be. The data are put into bins
-    once for all trees, which grow in threads.
-    """,
-    example="""
+    rows that is only as large as it needs to be. The data are put into bins once for
+    all trees, which grow in threads.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees. With `max_insertions` it is the most that are grown.
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        What a split is to decrease: the Gini impurity or the Shannon entropy (two names
+        for the same).
+    max_depth : int, default=None
+        Most levels below the root; None for no limit.
+    min_samples_split : int or float, default=2
+        Nodes with fewer samples become leaves; a float is a share of all samples.
+    min_samples_leaf : int or float, default=1
+        Splits that leave fewer samples on a side are not made; a float is a share of
+        all samples. Above 1 the rows of each bin have to be counted, which costs time.
+    min_weight_fraction_leaf : float, default=0.0
+        Splits that leave a smaller share of the total weight on a side are not made.
+    max_features : {"sqrt", "log2"}, int or float, default="sqrt"
+        Number of features to look at in each node (a float: share of them; None: all).
+        They are drawn among the features that still vary in the node; scikit-learn
+        counts constant ones that it happens to draw. Fewer make trees faster and more
+        diverse.
+    max_leaf_nodes : int, default=None
+        Grow best first, to at most that many leaves; None grows depth first, which is
+        faster per node.
+    min_impurity_decrease : float, default=0.0
+        Splits that decrease the impurity (weighted by the node's share of the data) by
+        less are not made.
+    bootstrap : bool, default=True
+        Whether each tree sees a bootstrap sample or the whole training set.
+    oob_score : bool or callable, default=False
+        Whether to score on out-of-bag samples; a callable is the metric
+        ``metric(y_true, y_pred)``. Needs `bootstrap`.
+    n_jobs : int, default=None
+        Number of threads that grow trees and predict; None means 1 unless in a
+        :obj:`joblib.parallel_backend` context, -1 all processors.
+    random_state : int, RandomState instance or None, default=None
+        Controls all random choices: bootstrap samples, features, thresholds and the
+        rows that the bandit samples. The model does not depend on the number of
+        threads.
+    verbose : int, default=0
+        How much to report while fitting and predicting.
+    warm_start : bool, default=False
+        Add trees to those of the last fit instead of growing all anew.
+    class_weight : dict, list of dict, "balanced", "balanced_subsample" or None, \
+            default=None
+        Weights of the classes; "balanced" gives every class the same total weight,
+        "balanced_subsample" in each bootstrap sample.
+    ccp_alpha : non-negative float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning; 0 does not prune.
+    max_samples : int or float, default=None
+        Draws of each bootstrap sample (a float: share of the samples). Trees on fewer
+        samples are faster; shallow ones hardly suffer, deep ones do.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        Monotonic constraints: 1 the prediction (probability of the second class) must
+        not decrease with the feature, -1 it must not increase, 0 none. Nodes are then
+        searched exactly.
+    solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
+        How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
+        or more (64,000 where regressors search all features), until the best feature is
+        known (MABSplit), "exact" always uses all rows, "auto" samples from 50,000 rows
+        on. Smaller nodes are searched exactly by all of them. "mab-thesis" is the rule
+        of the thesis that MABSplit comes from, with an arm for every threshold: for
+        comparison.
+    max_bins : int, default=255
+        Bins per feature, at most 255. Features with no more distinct values lose
+        nothing. Of others, large nodes only see quantiles, while nodes with at most 255
+        samples use the values themselves; with 255 bins and at most 32,767 samples in
+        all (8,000 in forests that may sample), so does every node that is searched
+        exactly. Fewer bins are faster.
+    delta : float, default=0.01
+        Probability, per node, that a feature is chosen whose gain is smaller than the
+        best one's by more than the tolerance. Smaller needs more samples; 0 is exact.
+    batch_size : int, default=2048
+        Rows of the first sample in a node; it doubles until the search is decided.
+        Nodes with fewer than four times as many rows are searched exactly.
+    tol : float, default=0.1
+        Near ties: features whose gain is smaller than the best by at most this share of
+        it, or by a fiftieth of this share of the node's impurity (a tenth where all
+        features are searched; not if thresholds are random), count as equally good.
+        With 0 the bandit goes on until exact histograms decide between close rivals.
+    max_insertions : int, default=None
+        Budget of insertions into histograms for the whole forest (trees are grown until
+        it is used up); nodes whose search it does not allow become leaves. It is never
+        exceeded.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The template of the trees.
+    estimators_ : list of estimators
+        The trees.
+    estimators_samples_ : list of arrays
+        Samples that each tree was fitted to.
+    oob_score_ : float
+        Out-of-bag score, if asked for.
+    classes_ : ndarray of shape (n_classes,), or list of them
+        The class labels.
+    n_classes_ : int or list of int
+        Number of classes (of each output).
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+        Out-of-bag probabilities, if asked for.
+    n_outputs_ : int
+        Number of outputs.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Feature names, if `X` had any.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in the decrease of impurity.
+    n_insertions_ : int
+        Insertions of a sample into a feature's histogram: what the search for splits
+        cost.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn_bandit.ensemble import RandomForestClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> model = RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.9)
     True
-    """,
-    kind="forest",
-)
-class RandomForestClassifier(
-    ForestClassifierMixin, BanditForest, ensemble.RandomForestClassifier
-):
+    """
+
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.RandomForestClassifier),
         **PARAMETER_CONSTRAINTS,
@@ -101,27 +212,133 @@ class RandomForestClassifier(
         self.max_insertions = max_insertions
 
 
-@document(
-    "A random forest regressor.",
-    details="""
+class RandomForestRegressor(
+    ForestRegressorMixin, BanditForest, ensemble.RandomForestRegressor
+):
+    """A random forest regressor.
+
     scikit-learn's RandomForestRegressor, with its parameters and methods, grown on
     binned data by MABSplit: in large nodes the best split is found from a sample of the
-    rows that is only as large as it needs to be. The data are put into bins
-    once for all trees, which grow in threads.
-    """,
-    example="""
+    rows that is only as large as it needs to be. The data are put into bins once for
+    all trees, which grow in threads.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees. With `max_insertions` it is the most that are grown.
+    criterion : {"squared_error", "friedman_mse", "poisson", "absolute_error"}, \
+            default="squared_error"
+        What a split is to decrease: the squared error ("friedman_mse" is the same),
+        half the Poisson deviance, for counts and frequencies, or the absolute error,
+        which is robust and slow, and is always searched exactly.
+    max_depth : int, default=None
+        Most levels below the root; None for no limit.
+    min_samples_split : int or float, default=2
+        Nodes with fewer samples become leaves; a float is a share of all samples.
+    min_samples_leaf : int or float, default=1
+        Splits that leave fewer samples on a side are not made; a float is a share of
+        all samples. Above 1 the rows of each bin have to be counted, which costs time.
+    min_weight_fraction_leaf : float, default=0.0
+        Splits that leave a smaller share of the total weight on a side are not made.
+    max_features : {"sqrt", "log2"}, int or float, default=1.0
+        Number of features to look at in each node (a float: share of them; None: all).
+        They are drawn among the features that still vary in the node; scikit-learn
+        counts constant ones that it happens to draw. Fewer make trees faster and more
+        diverse.
+    max_leaf_nodes : int, default=None
+        Grow best first, to at most that many leaves; None grows depth first, which is
+        faster per node.
+    min_impurity_decrease : float, default=0.0
+        Splits that decrease the impurity (weighted by the node's share of the data) by
+        less are not made.
+    bootstrap : bool, default=True
+        Whether each tree sees a bootstrap sample or the whole training set.
+    oob_score : bool or callable, default=False
+        Whether to score on out-of-bag samples; a callable is the metric
+        ``metric(y_true, y_pred)``. Needs `bootstrap`.
+    n_jobs : int, default=None
+        Number of threads that grow trees and predict; None means 1 unless in a
+        :obj:`joblib.parallel_backend` context, -1 all processors.
+    random_state : int, RandomState instance or None, default=None
+        Controls all random choices: bootstrap samples, features, thresholds and the
+        rows that the bandit samples. The model does not depend on the number of
+        threads.
+    verbose : int, default=0
+        How much to report while fitting and predicting.
+    warm_start : bool, default=False
+        Add trees to those of the last fit instead of growing all anew.
+    ccp_alpha : non-negative float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning; 0 does not prune.
+    max_samples : int or float, default=None
+        Draws of each bootstrap sample (a float: share of the samples). Trees on fewer
+        samples are faster; shallow ones hardly suffer, deep ones do.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        Monotonic constraints: 1 the prediction (probability of the second class) must
+        not decrease with the feature, -1 it must not increase, 0 none. Nodes are then
+        searched exactly.
+    solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
+        How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
+        or more (64,000 where regressors search all features), until the best feature is
+        known (MABSplit), "exact" always uses all rows, "auto" samples from 50,000 rows
+        on. Smaller nodes are searched exactly by all of them. "mab-thesis" is the rule
+        of the thesis that MABSplit comes from, with an arm for every threshold: for
+        comparison.
+    max_bins : int, default=255
+        Bins per feature, at most 255. Features with no more distinct values lose
+        nothing. Of others, large nodes only see quantiles, while nodes with at most 255
+        samples use the values themselves; with 255 bins and at most 32,767 samples in
+        all (8,000 in forests that may sample), so does every node that is searched
+        exactly. Fewer bins are faster.
+    delta : float, default=0.01
+        Probability, per node, that a feature is chosen whose gain is smaller than the
+        best one's by more than the tolerance. Smaller needs more samples; 0 is exact.
+    batch_size : int, default=2048
+        Rows of the first sample in a node; it doubles until the search is decided.
+        Nodes with fewer than four times as many rows are searched exactly.
+    tol : float, default=0.1
+        Near ties: features whose gain is smaller than the best by at most this share of
+        it, or by a fiftieth of this share of the node's impurity (a tenth where all
+        features are searched; not if thresholds are random), count as equally good.
+        With 0 the bandit goes on until exact histograms decide between close rivals.
+    max_insertions : int, default=None
+        Budget of insertions into histograms for the whole forest (trees are grown until
+        it is used up); nodes whose search it does not allow become leaves. It is never
+        exceeded.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The template of the trees.
+    estimators_ : list of estimators
+        The trees.
+    estimators_samples_ : list of arrays
+        Samples that each tree was fitted to.
+    oob_score_ : float
+        Out-of-bag score, if asked for.
+    oob_prediction_ : ndarray of shape (n_samples,)
+        Out-of-bag predictions.
+    n_outputs_ : int
+        Number of outputs.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Feature names, if `X` had any.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in the decrease of impurity.
+    n_insertions_ : int
+        Insertions of a sample into a feature's histogram: what the search for splits
+        cost.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn_bandit.ensemble import RandomForestRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = RandomForestRegressor(n_estimators=10, random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.5)
     True
-    """,
-    kind="forest",
-)
-class RandomForestRegressor(
-    ForestRegressorMixin, BanditForest, ensemble.RandomForestRegressor
-):
+    """
+
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.RandomForestRegressor),
         **PARAMETER_CONSTRAINTS,

@@ -1,6 +1,7 @@
 """Decision trees whose splits are found by adaptive sampling (MABSplit, thesis ch. 3).
 
-``_classes`` has the estimators. Fitting one goes through four rooms:
+``_decision_tree`` and ``_extra_tree`` have the estimators. Fitting one
+(``_bandit_tree``) goes through four rooms:
 
 - ``_data``: what is read. Samples are put into bins of one byte, by row and by column,
   once for all trees of a fit.
@@ -10,16 +11,15 @@
   the thesis's own rule.
 - ``_building``: how a tree comes to be, node by node, and becomes scikit-learn's.
 
+``_parameters`` has the estimators' parameters and the counts that they stand for,
+``_policy`` every number that decides when to sample.
+
 ``_common.pxd`` declares what their kernels share: a block of rows, a split and its
 limits. The docstring of each room says what its modules do.
 """
 
-from ._classes import (
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-    ExtraTreeClassifier,
-    ExtraTreeRegressor,
-)
+from ._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from ._extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
 
 __all__ = [
     "DecisionTreeClassifier",

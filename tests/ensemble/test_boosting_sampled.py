@@ -10,8 +10,9 @@ from threadpoolctl import threadpool_limits
 from sklearn_bandit.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
-    _hist_gradient_boosting,
 )
+from sklearn_bandit.ensemble._boosting import fitting
+from sklearn_bandit.ensemble._boosting.policy import BoostingPolicy
 from sklearn_bandit.ensemble._boosting.sampled_booster import (
     FIRST_SAMPLES,
     SampledBooster,
@@ -59,13 +60,13 @@ def sizes(monkeypatch):
 def boosters(monkeypatch):
     """Boosters of all fits, in order."""
     seen = []
-    make = _hist_gradient_boosting.BanditBoosting._make_booster
+    make = fitting.BanditBoosting._make_booster
 
     def keep(self, *args, **kwargs):
         seen.append(make(self, *args, **kwargs))
         return seen[-1]
 
-    monkeypatch.setattr(_hist_gradient_boosting.BanditBoosting, "_make_booster", keep)
+    monkeypatch.setattr(fitting.BanditBoosting, "_make_booster", keep)
     return seen
 
 
@@ -312,9 +313,7 @@ def test_same_model_for_any_number_of_threads(
         "random_state": 0,
     }
     first = HistGradientBoostingClassifier(**parameters).fit(X, y)
-    monkeypatch.setattr(
-        _hist_gradient_boosting, "effective_n_threads", lambda n_jobs: n_threads
-    )
+    monkeypatch.setattr(fitting, "effective_n_threads", lambda n_jobs: n_threads)
     other = HistGradientBoostingClassifier(**parameters).fit(X, y)
     assert_array_equal(first.decision_function(X), other.decision_function(X))
     assert first.n_insertions_ == other.n_insertions_
@@ -387,25 +386,24 @@ def test_constraints_hold_on_samples(data, where):
     assert np.diff(curves, axis=1).min() >= -1e-12
 
 
-def test_auto_is_exact_on_small_data_and_samples_large(data, sizes, monkeypatch):
+def test_auto_is_exact_on_small_data_and_samples_large(data, sizes):
     X, y = data
-    HistGradientBoostingRegressor(max_iter=2).fit(X, y)
+    model = HistGradientBoostingRegressor(max_iter=2, batch_size=3000)
+    model.fit(X, y)
     assert not sizes
-    monkeypatch.setattr(_hist_gradient_boosting, "MIN_AUTO_SAMPLING", 10_000)
-    HistGradientBoostingRegressor(max_iter=2, batch_size=3000).fit(X, y)
+    model._sampling_policy = BoostingPolicy(min_sampling=10_000)
+    model.fit(X, y)
     assert sizes[0] == 3000
     assert len(sizes) == 2
-    HistGradientBoostingRegressor(max_iter=2, max_leaf_nodes=None).fit(
-        X[:20_000], y[:20_000]
-    )
-    HistGradientBoostingClassifier(max_iter=2, batch_size=3000).fit(
-        X, np.digitize(y, [0.0, 1.5])
-    )
+    model.set_params(max_leaf_nodes=None).fit(X[:20_000], y[:20_000])
     assert len(sizes) == 2
-    monkeypatch.setattr(_hist_gradient_boosting, "MIN_AUTO_SAMPLING_CLASSES", 10_000)
-    HistGradientBoostingClassifier(max_iter=2, batch_size=3000).fit(
-        X, np.digitize(y, [0.0, 1.5])
-    )
+    labels = np.digitize(y, [0.0, 1.5])
+    model = HistGradientBoostingClassifier(max_iter=2, batch_size=3000)
+    model._sampling_policy = BoostingPolicy(min_sampling=10_000)
+    model.fit(X, labels)
+    assert len(sizes) == 2
+    model._sampling_policy = BoostingPolicy(min_sampling_classes=10_000)
+    model.fit(X, labels)
     assert len(sizes) == 4
 
 

@@ -18,7 +18,7 @@ from sklearn.datasets import (
 from sklearn.model_selection import train_test_split
 
 from sklearn_bandit import ensemble, tree
-from sklearn_bandit.tree._building import build
+from sklearn_bandit.tree._policy import SamplingPolicy
 
 N_SEEDS = 8
 
@@ -105,12 +105,17 @@ def test_large_nodes_of_a_classifier():
     assert_no_worse(found, 0.01)
 
 
-def test_large_nodes_of_a_regressor(monkeypatch):
-    monkeypatch.setattr(build, "MIN_ROWS_REAL", 8_000)
+class SampledRegressor(tree.DecisionTreeRegressor):
+    """A tree that samples nodes of fewer rows than it does otherwise."""
+
+    _sampling_policy = SamplingPolicy(min_rows_real=8_000)
+
+
+def test_large_nodes_of_a_regressor():
     X, y = make_regression(40_000, 10, n_informative=5, noise=20.0, random_state=0)
     shared = {"max_depth": 8}
     found = differences(
-        (tree.DecisionTreeRegressor, shared),
+        (SampledRegressor, shared),
         (sk_tree.DecisionTreeRegressor, shared),
         X,
         y,

@@ -8,7 +8,7 @@ from sklearn import ensemble as sk_ensemble
 from sklearn.base import clone, is_classifier
 
 from sklearn_bandit import ensemble, tree
-from sklearn_bandit.tree import _validation
+from sklearn_bandit.tree._data import packing
 
 CLASSIFIERS = [
     tree.DecisionTreeClassifier(random_state=0),
@@ -187,11 +187,11 @@ def test_many_classes(estimator):
 
 
 def test_sizes_beyond_the_index_types():
-    _validation.check_size(2**31 - 1, 2**16)
+    packing.check_size(2**31 - 1, 2**16)
     with pytest.raises(ValueError, match="samples are supported"):
-        _validation.check_size(2**31, 1)
+        packing.check_size(2**31, 1)
     with pytest.raises(ValueError, match="features are supported"):
-        _validation.check_size(1, 2**16 + 1)
+        packing.check_size(1, 2**16 + 1)
 
 
 @estimators
@@ -208,7 +208,7 @@ def test_a_broken_fit_changes_nothing(estimator, data, monkeypatch):
     def cancel(*arguments, **keywords):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_validation, "pack", cancel)
+    monkeypatch.setattr(packing, "pack", cancel)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:50, :3], y[:50])
     assert vars(model) == before

@@ -9,8 +9,7 @@ from sklearn.datasets import make_hastie_10_2
 
 from sklearn_bandit import ensemble
 from sklearn_bandit._compat import DRAWS_BY_WEIGHT
-from sklearn_bandit.tree import _validation
-from sklearn_bandit.tree._data import bootstrap
+from sklearn_bandit.tree._data import bootstrap, packing
 
 FORESTS = [getattr(ensemble, name) for name in ensemble.__all__ if "Hist" not in name]
 PATCHES = [ensemble.RandomPatchesClassifier, ensemble.RandomPatchesRegressor]
@@ -117,8 +116,8 @@ def test_bins_depend_on_the_random_state(forest, monkeypatch):
         drawn.append(random_state.randint(1 << 30))
         return original(X, max_bins, n_threads, random_state, **options)
 
-    original = _validation.pack
-    monkeypatch.setattr(_validation, "pack", pack)
+    original = packing.pack
+    monkeypatch.setattr(packing, "pack", pack)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
     for seed in (0, 1, 0):

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 from sklearn_bandit import tree
-from sklearn_bandit.tree._building import build
+from sklearn_bandit.tree._policy import SamplingPolicy
 
 
 def best_gains(X, y):
@@ -98,9 +98,8 @@ def test_budget_is_kept(solver, budget):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("missing", [False, True])
-def test_sampled_splits_send_rows_where_prediction_does(missing, weighted, monkeypatch):
+def test_sampled_splits_send_rows_where_prediction_does(missing, weighted):
     # Above 8,000 rows splits come from samples; all limits still hold on all rows.
-    monkeypatch.setattr(build, "MIN_ROWS_REAL", 8_000)
     rng = np.random.default_rng(4)
     X = rng.normal(size=(40_000, 6)).astype(np.float32)
     y = X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.normal(size=len(X))
@@ -109,7 +108,9 @@ def test_sampled_splits_send_rows_where_prediction_does(missing, weighted, monke
     weight = rng.random(len(X)) + 0.5 if weighted else None
     model = tree.DecisionTreeRegressor(
         random_state=0, min_samples_leaf=100, min_weight_fraction_leaf=0.003
-    ).fit(X, y, weight)
+    )
+    model._sampling_policy = SamplingPolicy(min_rows_real=8_000)
+    model.fit(X, y, weight)
     exact = tree.DecisionTreeRegressor(
         solver="exact", min_samples_leaf=100, min_weight_fraction_leaf=0.003
     ).fit(X, y, weight)
@@ -121,15 +122,16 @@ def test_sampled_splits_send_rows_where_prediction_does(missing, weighted, monke
     assert sizes[leaves].min() >= 100
 
 
-def test_poisson_and_several_outputs_are_sampled(monkeypatch):
-    monkeypatch.setattr(build, "MIN_ROWS_REAL", 8_000)
+def test_poisson_and_several_outputs_are_sampled():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(30_000, 5))
     y = rng.poisson(np.exp(X[:, 1]))
-    stump = tree.DecisionTreeRegressor(criterion="poisson", max_depth=1).fit(X, y)
+    stump = tree.DecisionTreeRegressor(criterion="poisson", max_depth=1)
+    stump._sampling_policy = SamplingPolicy(min_rows_real=8_000)
+    stump.fit(X, y)
     assert stump.n_insertions_ < 0.5 * X.size
     assert stump.tree_.feature[0] == 1
-    stump = tree.DecisionTreeRegressor(max_depth=1).fit(X, np.column_stack([y, y]))
+    stump.set_params(criterion="squared_error").fit(X, np.column_stack([y, y]))
     assert stump.n_insertions_ < 0.5 * X.size
     assert stump.tree_.feature[0] == 1
 

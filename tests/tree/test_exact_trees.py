@@ -10,7 +10,7 @@ from sklearn import tree as sklearn_tree
 from sklearn.utils.fixes import parse_version
 
 from sklearn_bandit import tree
-from sklearn_bandit.tree._data.packed_rows import RANKED_ROWS
+from sklearn_bandit.tree._policy import SamplingPolicy
 
 
 def skip_without_missing_splits(missing):
@@ -412,7 +412,7 @@ def test_continuous_features(criterion, options, weighted, missing):
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("criterion", ["gini", "squared_error"])
 def test_tens_of_thousands_of_continuous_values(criterion, missing):
-    for n in (20_000, RANKED_ROWS):
+    for n in (20_000, SamplingPolicy().ranked_rows):
         X, y = make_continuous_data(missing, n)
         y = y > 0 if criterion == "gini" else y
         ours, theirs = fit_both(criterion, X, y, max_depth=4)

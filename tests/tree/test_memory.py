@@ -18,17 +18,17 @@ from pathlib import Path
 import numpy as np
 
 from sklearn_bandit import tree
-from sklearn_bandit.tree._building import subtrees
-from sklearn_bandit.tree._building import subsample
+from sklearn_bandit.tree._policy import SamplingPolicy
 
-subtrees.MIN_DIVIDED_VALUES = 20 * 20_000
-subsample.MIN_SUBSAMPLED_PER_LEAF = 512
 X = np.random.default_rng(0).standard_normal((60_000, 20)).astype(np.float32)
 y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 before = pages * resource.getpagesize()
 hard = resource.getrlimit(resource.RLIMIT_AS)[1]
 model = eval(sys.argv[1])
+model._sampling_policy = SamplingPolicy(
+    min_divided_values=20 * 20_000, min_subsampled_per_leaf=512
+)
 outcomes = []
 for megabytes in [*range(0, 40, 2), 60, 80, 160, 320]:
     resource.setrlimit(resource.RLIMIT_AS, (before + megabytes * 2**20, hard))

@@ -8,9 +8,9 @@ from scipy import sparse
 
 from sklearn_bandit import tree
 from sklearn_bandit.ensemble import RandomForestRegressor
-from sklearn_bandit.tree import _validation
-from sklearn_bandit.tree._data import packed_rows
+from sklearn_bandit.tree._data import packed_rows, packing
 from sklearn_bandit.tree._data.packed_rows import MISSING_BIN, pack
+from sklearn_bandit.tree._policy import SamplingPolicy
 
 
 def make_data(n_samples=3000, seed=0):
@@ -233,11 +233,15 @@ def test_ranks_of_values_that_share_a_bin():
     X = rng.normal(size=(3_000, 3)).astype(np.float32)
     X[:, 1] = rng.integers(0, 200, len(X))
     X[::7, 2] = np.nan
-    packed = pack(X, rank=True)
+    packed = pack(X, ranking=SamplingPolicy())
     assert packed.ranks.is_ranked().tolist() == [1, 0, 1]
     copy = pickle.loads(pickle.dumps(packed)).ranks
     assert copy.__reduce__()[1][0].shape == (2, len(X))
-    for ranks in (packed.ranks, copy, pack(X, rank=True, n_threads=2).ranks):
+    for ranks in (
+        packed.ranks,
+        copy,
+        pack(X, ranking=SamplingPolicy(), n_threads=2).ranks,
+    ):
         places, columns, low, high, _ = ranks.__reduce__()[1]
         assert columns.tolist() == [0, -1, 1]
         for column, feature in enumerate((0, 2)):
@@ -252,27 +256,29 @@ def test_ranks_of_values_that_share_a_bin():
             order = np.lexsort((x, present))
             assert (np.diff(x[order]) >= 0).all()
     assert pack(X).ranks is None
-    assert pack(X, max_bins=100, rank=True).ranks is None
-    assert pack(X[:, [1]], rank=True).ranks is None
+    assert pack(X, max_bins=100, ranking=SamplingPolicy()).ranks is None
+    assert pack(X[:, [1]], ranking=SamplingPolicy()).ranks is None
 
 
-def test_ranks_only_of_small_data(monkeypatch):
+def test_ranks_only_of_small_data():
     X = np.random.default_rng(0).normal(size=(1_000, 2))
-    monkeypatch.setattr(packed_rows, "RANKED_ROWS", 999)
-    assert pack(X, rank=True).ranks is None
-    monkeypatch.setattr(packed_rows, "RANKED_ROWS", 1_000)
-    assert pack(X, rank=True).ranks is not None
-    monkeypatch.setattr(packed_rows, "RANKED_VALUES", X.size - 1)
-    assert pack(X, rank=True).ranks is None
+    for limits, is_ranked in [
+        ({"ranked_rows": 999}, False),
+        ({"ranked_rows": 1_000}, True),
+        ({"ranked_values": X.size - 1}, False),
+        ({"ranked_values": X.size}, True),
+    ]:
+        packed = pack(X, ranking=SamplingPolicy(**limits))
+        assert (packed.ranks is not None) == is_ranked
 
 
 @pytest.mark.parametrize("solver", ["exact", "mab"])
-def test_forests_that_may_sample_keep_to_bins_earlier(solver, monkeypatch):
-    monkeypatch.setattr(_validation, "RANKED_FOREST_ROWS", 999)
+def test_forests_that_may_sample_keep_to_bins_earlier(solver):
     X = np.random.default_rng(0).standard_normal((1_000, 1))
     for estimator, is_ranked in [
         (tree.DecisionTreeRegressor(solver=solver), True),
         (RandomForestRegressor(solver=solver), solver == "exact"),
     ]:
-        packed = _validation.pack_samples(estimator, X, 255, 1, 0)
+        estimator._sampling_policy = SamplingPolicy(ranked_forest_rows=999)
+        packed = packing.pack_samples(estimator, X, 1, 0)
         assert (packed.ranks is not None) == is_ranked

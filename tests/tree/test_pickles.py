@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sklearn_bandit import ensemble, tree
-from sklearn_bandit.tree._building import build, subsample, subtrees
+from sklearn_bandit.tree._building import subsample, subtrees
+from sklearn_bandit.tree._policy import SamplingPolicy
 
 CLASS_CRITERIA = ["gini", "entropy", "log_loss"]
 REAL_CRITERIA = ["squared_error", "poisson", "absolute_error"]
@@ -104,19 +105,20 @@ def test_trees_of_subtrees(kind, monkeypatch):
 
     put_together = subtrees.Subtree.join
     monkeypatch.setattr(subtrees.Subtree, "join", join)
-    monkeypatch.setattr(subtrees, "MIN_DIVIDED_VALUES", 6 * 20_000)
-    monkeypatch.setattr(build, "MIN_ROWS_REAL", 8_000)
     X, score = make_samples(60_000)
     y = score if kind == "Regressor" else score > 0
-    model = getattr(tree, f"DecisionTree{kind}")
-    assert_equal_pickles(lambda: model(max_depth=8, random_state=0), X, y)
+    model = getattr(tree, f"DecisionTree{kind}")(max_depth=8, random_state=0)
+    model._sampling_policy = SamplingPolicy(
+        min_divided_values=6 * 20_000, min_rows_real=8_000
+    )
+    assert_equal_pickles(lambda: model, X, y)
     assert max(joined) > 1
 
 
 @pytest.mark.parametrize("tol", [0.0, 0.1])
-def test_subsampled_trees(tol, monkeypatch):
-    monkeypatch.setattr(subsample, "MIN_SUBSAMPLED_PER_LEAF", 512)
+def test_subsampled_trees(tol):
     X, score = make_samples(80_000)
     model = tree.DecisionTreeClassifier(max_depth=4, tol=tol, random_state=0)
+    model._sampling_policy = SamplingPolicy(min_subsampled_per_leaf=512)
     assert subsample.pays_to_subsample(model, X, 2, None)
     assert_equal_pickles(lambda: model, X, score > 0)

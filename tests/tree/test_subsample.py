@@ -9,25 +9,33 @@ from sklearn_bandit.tree._building.route import list_samples, route
 from sklearn_bandit.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
-    _classes,
-    _validation,
+    _bandit_tree,
 )
-from sklearn_bandit.tree._building import build, subsample
+from sklearn_bandit.tree._building import subsample
 from sklearn_bandit.tree._building.training_set import TrainingSet
+from sklearn_bandit.tree._data import packing
+from sklearn_bandit.tree._policy import SamplingPolicy
+
+# Few samples suffice.
+POLICY = SamplingPolicy(min_subsampled_per_leaf=512, min_rows_real=8_000)
+
+
+def make_tree(Tree, **parameters):
+    model = Tree(**parameters)
+    model._sampling_policy = POLICY
+    return model
 
 
 @pytest.fixture
 def subsampled(monkeypatch):
-    """Let few samples suffice, and tell how many trees were grown by subsample."""
+    """Tell how many trees were grown by subsample."""
     trees = []
 
     def grow(*arguments):
         trees.append(subsample.grow_on_subsample(*arguments))
         return trees[-1]
 
-    monkeypatch.setattr(subsample, "MIN_SUBSAMPLED_PER_LEAF", 512)
-    monkeypatch.setattr(build, "MIN_ROWS_REAL", 8_000)
-    monkeypatch.setattr(_classes, "grow_on_subsample", grow)
+    monkeypatch.setattr(_bandit_tree, "grow_on_subsample", grow)
     return trees
 
 
@@ -101,7 +109,9 @@ def test_lists_samples():
 def test_nodes_of_a_classifier(subsampled, criterion, impurity, missing):
     X, score = make_samples(missing=missing)
     y = np.digitize(score, [-1.0, 1.0])
-    tree = DecisionTreeClassifier(criterion=criterion, max_depth=4, random_state=0)
+    tree = make_tree(
+        DecisionTreeClassifier, criterion=criterion, max_depth=4, random_state=0
+    )
     tree.fit(X, y)
     assert len(subsampled) == 1
     assert tree.get_depth() == 4
@@ -119,7 +129,9 @@ def test_nodes_of_a_regressor(subsampled, criterion):
             return mean, targets.var()
         return mean, (targets * np.log(targets / mean)).mean()
 
-    tree = DecisionTreeRegressor(criterion=criterion, max_depth=3, random_state=0)
+    tree = make_tree(
+        DecisionTreeRegressor, criterion=criterion, max_depth=3, random_state=0
+    )
     tree.fit(X, y)
     assert len(subsampled) == 1
     assert_describes(tree, X, y, impurity)
@@ -128,7 +140,7 @@ def test_nodes_of_a_regressor(subsampled, criterion):
 def test_several_outputs(subsampled):
     X, score = make_samples()
     y = np.column_stack([score, X[:, 3] + 0.1 * score])
-    tree = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y)
+    tree = make_tree(DecisionTreeRegressor, max_depth=3, random_state=0).fit(X, y)
     assert len(subsampled) == 1
     leaves = tree.apply(X)
     for leaf in np.unique(leaves):
@@ -140,10 +152,12 @@ def test_clear_splits_are_the_exact_ones(subsampled):
     rng = np.random.default_rng(1)
     X = rng.integers(0, 4, (80_000, 5)).astype(np.float32)
     y = ((X[:, 1] > 1) ^ (X[:, 3] > 2) & (rng.random(len(X)) < 0.9)).astype(int)
-    exact = DecisionTreeClassifier(max_depth=3, solver="exact").fit(X, y)
+    exact = make_tree(DecisionTreeClassifier, max_depth=3, solver="exact").fit(X, y)
     assert not subsampled
     for seed in range(20):
-        tree = DecisionTreeClassifier(max_depth=3, random_state=seed).fit(X, y)
+        tree = make_tree(DecisionTreeClassifier, max_depth=3, random_state=seed).fit(
+            X, y
+        )
         assert tree.tree_.feature[0] == exact.tree_.feature[0] == 1
         assert tree.tree_.threshold[0] == exact.tree_.threshold[0] == 1.5
         np.testing.assert_array_equal(tree.tree_.value[0], exact.tree_.value[0])
@@ -153,9 +167,9 @@ def test_clear_splits_are_the_exact_ones(subsampled):
 def test_is_as_accurate_as_exact(subsampled):
     X, score = make_samples(160_000)
     X, X_test, y, y_test = X[::2], X[1::2], score[::2] > 0, score[1::2] > 0
-    exact = DecisionTreeClassifier(max_depth=5, solver="exact").fit(X, y)
+    exact = make_tree(DecisionTreeClassifier, max_depth=5, solver="exact").fit(X, y)
     scores = [
-        DecisionTreeClassifier(max_depth=5, random_state=seed)
+        make_tree(DecisionTreeClassifier, max_depth=5, random_state=seed)
         .fit(X, y)
         .score(X_test, y_test)
         for seed in range(5)
@@ -169,7 +183,9 @@ def test_undecided_nodes_are_grown_on_all_samples(subsampled):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40_000, 4)).astype(np.float32)
     y = rng.integers(0, 2, len(X))
-    tree = DecisionTreeClassifier(max_depth=3, tol=0.0, random_state=0).fit(X, y)
+    tree = make_tree(DecisionTreeClassifier, max_depth=3, tol=0.0, random_state=0).fit(
+        X, y
+    )
     assert len(subsampled) == 1
     assert tree.get_depth() == 3
     assert tree.tree_.node_count == 15
@@ -180,8 +196,12 @@ def test_same_tree_for_any_number_of_threads(subsampled, monkeypatch):
     X, score = make_samples(missing=True)
     trees = []
     for n_threads in (1, 2, 3):
-        monkeypatch.setattr(_classes, "effective_n_threads", lambda _, n=n_threads: n)
-        model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, score > 0)
+        monkeypatch.setattr(
+            _bandit_tree, "effective_n_threads", lambda _, n=n_threads: n
+        )
+        model = make_tree(DecisionTreeClassifier, max_depth=4, random_state=0).fit(
+            X, score > 0
+        )
         trees.append(model.tree_.__getstate__())
     assert len(subsampled) == 3
     for state in trees[1:]:
@@ -192,7 +212,7 @@ def test_same_tree_for_any_number_of_threads(subsampled, monkeypatch):
 def test_refuses_infinity_wherever_it_is(subsampled):
     X, score = make_samples()
     X[12_345, 5] = np.inf
-    tree = DecisionTreeClassifier(max_depth=4, random_state=0)
+    tree = make_tree(DecisionTreeClassifier, max_depth=4, random_state=0)
     with pytest.raises(ValueError, match="infinity"):
         tree.fit(X, score > 0)
     assert not hasattr(tree, "tree_")
@@ -216,24 +236,28 @@ def test_refuses_infinity_wherever_it_is(subsampled):
 def test_is_not_subsampled(subsampled, parameters):
     X, score = make_samples(40_000)
     defaults = {"max_depth": 3, "random_state": 0}
-    DecisionTreeClassifier(**{**defaults, **parameters}).fit(X, score > 0)
+    make_tree(DecisionTreeClassifier, **{**defaults, **parameters}).fit(X, score > 0)
     assert not subsampled
-    DecisionTreeClassifier(**defaults).fit(X, score > 0)
+    make_tree(DecisionTreeClassifier, **defaults).fit(X, score > 0)
     assert len(subsampled) == 1
 
 
 @pytest.mark.parametrize("limit", ["MAX_SAMPLES", "MAX_FEATURES"])
 def test_refuses_what_the_kernels_cannot_index(subsampled, monkeypatch, limit):
     X, score = make_samples()
-    monkeypatch.setattr(_validation, limit, 5)
+    monkeypatch.setattr(packing, limit, 5)
     with pytest.raises(ValueError, match=r"At most 5 (samples|features)"):
-        DecisionTreeClassifier(max_depth=3).fit(X, score > 0)
+        make_tree(DecisionTreeClassifier, max_depth=3).fit(X, score > 0)
 
 
 def test_pure_and_constant(subsampled):
     X, score = make_samples(40_000)
-    tree = DecisionTreeClassifier(max_depth=3).fit(X, np.zeros(len(X), dtype=int))
+    tree = make_tree(DecisionTreeClassifier, max_depth=3).fit(
+        X, np.zeros(len(X), dtype=int)
+    )
     assert tree.tree_.node_count == 1
-    tree = DecisionTreeClassifier(max_depth=3).fit(np.ones_like(X), score > 0)
+    tree = make_tree(DecisionTreeClassifier, max_depth=3).fit(
+        np.ones_like(X), score > 0
+    )
     assert tree.tree_.node_count == 1
     assert len(subsampled) == 2

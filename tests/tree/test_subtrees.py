@@ -7,14 +7,24 @@ from sklearn_bandit.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreeClassifier,
-    _classes,
+    _bandit_tree,
 )
-from sklearn_bandit.tree._building import build, subtrees
+from sklearn_bandit.tree._building import subtrees
+from sklearn_bandit.tree._policy import SamplingPolicy
+
+# Trees of few samples are divided.
+POLICY = SamplingPolicy(min_divided_values=6 * 20_000, min_rows_real=8_000)
+
+
+def make_tree(Tree, **parameters):
+    model = Tree(**parameters)
+    model._sampling_policy = POLICY
+    return model
 
 
 @pytest.fixture
 def divided(monkeypatch):
-    """Divide trees of few samples; list the sizes of subtrees by tree and round."""
+    """List the sizes of subtrees by tree and round."""
     trees = []
 
     def grow(estimator, training_set, *arguments):
@@ -31,9 +41,7 @@ def divided(monkeypatch):
         return result
 
     run = subtrees.run_tasks
-    monkeypatch.setattr(subtrees, "MIN_DIVIDED_VALUES", 6 * 20_000)
-    monkeypatch.setattr(build, "MIN_ROWS_REAL", 8_000)
-    monkeypatch.setattr(_classes, "grow_in_subtrees", grow)
+    monkeypatch.setattr(_bandit_tree, "grow_in_subtrees", grow)
     return trees
 
 
@@ -48,7 +56,7 @@ def make_samples(n_samples=60_000):
 
 def test_subtrees_have_at_most_half_the_rows(divided):
     X, score = make_samples()
-    DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, score > 0)
+    make_tree(DecisionTreeClassifier, max_depth=6, random_state=0).fit(X, score > 0)
     root, first, second = divided[0]
     assert root == [len(X)]
     assert max(first) <= len(X) // 2
@@ -66,8 +74,8 @@ def test_nodes_describe_their_samples(divided, Tree, max_depth):
     X, score = make_samples()
     y = score if Tree is DecisionTreeRegressor else np.digitize(score, [-1.0, 1.0])
     weight = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
-    model = Tree(
-        max_depth=max_depth, min_samples_leaf=5, max_features=None, random_state=0
+    model = make_tree(
+        Tree, max_depth=max_depth, min_samples_leaf=5, max_features=None, random_state=0
     ).fit(X, y, weight)
     assert len(divided) == 1
     assert len(divided[0]) > 1
@@ -100,8 +108,10 @@ def test_same_tree_for_any_number_of_threads(divided, monkeypatch, Tree, max_dep
     X, score = make_samples()
     trees = []
     for n_threads in (1, 2, 3):
-        monkeypatch.setattr(_classes, "effective_n_threads", lambda _, n=n_threads: n)
-        model = Tree(max_depth=max_depth, max_features=None, random_state=0)
+        monkeypatch.setattr(
+            _bandit_tree, "effective_n_threads", lambda _, n=n_threads: n
+        )
+        model = make_tree(Tree, max_depth=max_depth, max_features=None, random_state=0)
         trees.append(model.fit(X, score > 0))
     assert len(divided) == 3
     first = trees[0].tree_.__getstate__()
@@ -117,7 +127,7 @@ def test_clear_splits_are_found_in_every_subtree(divided):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80_000, 4)).astype(np.float32)
     y = (X[:, :3] > 0) @ [4, 2, 1]
-    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    model = make_tree(DecisionTreeClassifier, random_state=0).fit(X, y)
     assert len(divided[0]) > 1
     assert model.score(X, y) == 1.0
 
@@ -135,8 +145,8 @@ def test_clear_splits_are_found_in_every_subtree(divided):
 )
 def test_stays_whole(divided, parameters):
     X, score = make_samples(20_000)
-    DecisionTreeClassifier(max_depth=3, **parameters).fit(X, score > 0)
-    DecisionTreeClassifier(max_depth=3).fit(X[1:], score[1:] > 0)
+    make_tree(DecisionTreeClassifier, max_depth=3, **parameters).fit(X, score > 0)
+    make_tree(DecisionTreeClassifier, max_depth=3).fit(X[1:], score[1:] > 0)
     assert not divided
-    DecisionTreeClassifier(max_depth=3).fit(X, score > 0)
+    make_tree(DecisionTreeClassifier, max_depth=3).fit(X, score > 0)
     assert len(divided) == 1

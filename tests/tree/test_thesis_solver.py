@@ -91,14 +91,14 @@ def test_budget_is_kept(labelled):
 def make_splitter(estimator, X, y):
     """Make the splitter of an estimator, and what grows a tree with it."""
     training_set = TrainingSet(pack(X), y.reshape(-1, 1), np.array([2]), "gini")
-    target = training_set.criterion_maker()()
-    splitter = build.make_splitter(
-        estimator, training_set, target, None, None, 0, False, len(y), False
+    growth = build.Growth(
+        training_set.criterion_maker()(), training_set.ids(), len(y), seed=0
     )
+    splitter = build.make_splitter(estimator, training_set, growth)
     builder = Builder(
         training_set.packed,
         splitter,
-        training_set.ids(),
+        growth.ids,
         max_depth=1,
         min_samples_split=2,
         min_samples_leaf=1,

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import tree as sklearn_tree
 
 from sklearn_bandit import ensemble, tree
-from sklearn_bandit.tree._validation import MAX_FEATURES, check_size, unique_inverse
+from sklearn_bandit._core.validation import unique_inverse
+from sklearn_bandit.tree._data.packing import MAX_FEATURES, check_size
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 4))

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from sklearn_bandit import ensemble, tree
 from sklearn_bandit.tree._data.packed_rows import pack
+from sklearn_bandit.tree._policy import SamplingPolicy
 
 CRITERIA = ["gini", "entropy", "squared_error", "poisson", "absolute_error"]
 
@@ -100,9 +101,9 @@ def test_what_cannot_be_learnt_from_is_refused_all_the_same():
 def test_pack():
     X, _, weight = make_data(500)
     used = np.flatnonzero(weight)
-    dropped = pack(X[used], rank=True)
+    dropped = pack(X[used], ranking=SamplingPolicy())
     for matrix in (X, np.asfortranarray(X), sparse.csr_matrix(X)):
-        packed = pack(matrix, weights=weight, rank=True)
+        packed = pack(matrix, weights=weight, ranking=SamplingPolicy())
         assert_array_equal(packed.rows[used], dropped.rows)
         assert_array_equal(packed.columns[:, used], dropped.columns)
         assert_array_equal(packed.bin_low, dropped.bin_low)

@@ -17,7 +17,8 @@ Data flows one way:
    scikit-learn's); ``booster`` adds trees that see all rows, ``sampled_booster``
    trees that see samples.
 5. ``early_stopping`` judges when to stop, ``predictor`` hands the trees over, and
-   ``_hist_gradient_boosting`` (one level up) has the estimators.
+   ``_hist_gradient_boosting`` (one level up) has the estimators, whose ``fit`` is in
+   ``fitting``. ``policy`` has the numbers by which "auto" decides.
 
 All threads are those of one OpenMP, also for what numpy and scikit-learn compute
 (``sklearn_bandit._core.tasks``). The trees of an iteration, one for each class, are

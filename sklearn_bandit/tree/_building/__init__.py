@@ -1,11 +1,37 @@
 """How a tree comes to be, from an estimator's parameters to scikit-learn's tree.
 
 - ``training_set``: what all trees of a fit share; makes the criterion of each tree
-- ``build``: parameters, the choice of a splitter, one tree
+- ``build``: the choice of a splitter, one tree
 - ``builder``: nodes, depth first or best first; ``leaf_queue``: the leaves among which
   the best is split first; ``node_buffer``: memory
 - ``subtrees``: a single tree in several threads
 - ``subsample`` and ``route``: a shallow tree on very many samples, of which only some
   are packed
 - ``export``: a genuine tree of scikit-learn from these nodes
+
+Estimators, those of ensembles too, use what is exported here.
 """
+
+from sklearn_bandit.tree._parameters import (
+    PARAMETER_CONSTRAINTS,
+    THRESHOLD_CONSTRAINTS,
+)
+from sklearn_bandit.tree._policy import SamplingPolicy
+
+from .build import grow_tree, root_cost
+from .subsample import grow_on_subsample, pays_to_subsample
+from .subtrees import grow_in_subtrees
+from .training_set import TrainingSet, as_counts
+
+__all__ = [
+    "PARAMETER_CONSTRAINTS",
+    "THRESHOLD_CONSTRAINTS",
+    "SamplingPolicy",
+    "TrainingSet",
+    "as_counts",
+    "grow_in_subtrees",
+    "grow_on_subsample",
+    "grow_tree",
+    "pays_to_subsample",
+    "root_cost",
+]

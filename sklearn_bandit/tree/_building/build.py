@@ -1,13 +1,20 @@
-"""From an estimator's parameters to a grown tree."""
+"""One tree: which splitter searches its nodes, and the nodes that it grows."""
 
-from math import ceil
-from numbers import Integral, Real
+from dataclasses import dataclass
 
 import numpy as np
 
-from sklearn_bandit._compat import Interval, StrOptions
+from sklearn_bandit.tree._criteria.base import Criterion
 from sklearn_bandit.tree._data.local_ranks import Ranker
-from sklearn_bandit.tree._data.packed_rows import MAX_BINS
+from sklearn_bandit.tree._parameters import (
+    MAX_INT64,
+    cap,
+    check_thesis_problem,
+    count_drawn,
+    count_thresholds,
+    growth_limits,
+    monotonic_constraints,
+)
 from sklearn_bandit.tree._splitters.exact import Splitter
 from sklearn_bandit.tree._splitters.mab import BanditSplitter
 from sklearn_bandit.tree._splitters.mab_thesis import ThesisSplitter
@@ -16,59 +23,62 @@ from sklearn_bandit.tree._splitters.rank_search import RankSearch
 from .builder import Builder
 from .export import to_sklearn_tree
 
-MAX_INT64 = np.iinfo(np.int64).max
-MAX_INT32 = np.iinfo(np.int32).max
 
-# Rows from which on a node is sampled, and batches that it must have. With fewer than
-# 8,000 histograms cost less than the tests; "auto" waits until sampling pays with
-# hardly any features. The fewer features are drawn, the less there is to spare: with 3
-# a split (adult) sampling from 8,000 rows on took 1.4 times as long as not sampling;
-# with 2 (flights) it took longer at any size, for the rows of the children have to be
-# counted afterwards.
-MIN_ROWS = {"mab": 8_000, "auto": 50_000, "mab-thesis": 0}
-MIN_BATCHES = {"mab": 4, "auto": 4, "mab-thesis": 2}
-MIN_INSERTIONS = 100_000
-MIN_DRAWN = 4
+@dataclass(frozen=True)
+class Growth:
+    """What a tree, or a part of one, is grown from.
 
-# The same for real targets where all features are searched: losses cost more than those
-# of classes, and unless rows have weights exact histograms are subtracted. Sampling
-# from 8,000 rows on, forests of depth 8 took 1.4 times as long as exact ones
-# (`forest.all_features`: Beijing air quality, and rows that hardly tell anything; 1.3
-# with the Poisson deviance, 1.1 with weights), from 64,000 on 1.0 and 1.1 times. Trees
-# grown best first or with random thresholds were not measured and stay as they were;
-# so do those within a budget, which is one of insertions: samples take fewer.
-MIN_ROWS_REAL = 64_000
-CLASS_CRITERIA = ("gini", "entropy", "log_loss")
+    Parameters
+    ----------
+    criterion : Criterion
+        What to predict.
+    ids : ndarray of uint32
+        The samples to learn from; changed in place.
+    total_weight : float
+        Of all samples of the training set.
+    seed : int
+        Of all random choices.
+    budget : int or None
+        Insertions into histograms that may be made.
+    start_depth : int
+        Depth of the root.
+    min_rows : int
+        Nodes of fewer rows are not split.
+    is_subset : bool
+        Whether the samples are themselves a sample: nodes in which they cannot tell the
+        best split are then not split.
+    """
 
-# Histograms of all features drawn are held at once; beyond this many numbers (with very
-# many classes) the exact search, which holds a few at a time, is used instead.
-N_SLOTS = 256
-MAX_CELLS = 1 << 25
+    criterion: Criterion
+    ids: np.ndarray
+    total_weight: float
+    seed: int
+    budget: int | None = None
+    start_depth: int = 0
+    min_rows: int = 0
+    is_subset: bool = False
 
-# Where all features are searched, nodes of at least so many rows may hold histograms
-# for their descendants to subtract from: those that wait for their turn, and two more.
-MAX_SETS = 32
-SET_ROWS = 8_000
 
-# All features are ranked when a node becomes small, a few are drawn in each node below
-# it. With more than this many to one, ranking would cost more than all the searches.
-RANKED_PER_DRAWN = 16
+@dataclass(frozen=True)
+class GrownNodes:
+    """The nodes of a tree, or of a part of one.
 
-# Parameters of trees and forests that scikit-learn's do not have.
-PARAMETER_CONSTRAINTS = {
-    "solver": [StrOptions({"mab", "exact", "auto", "mab-thesis"})],
-    "max_bins": [Interval(Integral, 2, MAX_BINS, closed="both")],
-    "delta": [Interval(Real, 0.0, 1.0, closed="left")],
-    "batch_size": [Interval(Integral, 32, None, closed="left")],
-    "tol": [Interval(Real, 0.0, None, closed="left")],
-    "max_insertions": [Interval(Integral, 1, None, closed="left"), None],
-}
-PARAMETERS = tuple(PARAMETER_CONSTRAINTS)
+    Parameters
+    ----------
+    nodes : structured ndarray
+        With the fields of scikit-learn's nodes.
+    values : ndarray of shape (n_nodes, n_values)
+        Their predictions.
+    depth : int
+        Of the deepest node below the root.
+    n_insertions : int
+        Insertions into histograms that were made.
+    """
 
-# Those of extremely randomised trees.
-THRESHOLD_CONSTRAINTS = {
-    "n_thresholds": [Interval(Integral, 1, None, closed="left"), StrOptions({"sqrt"})]
-}
+    nodes: np.ndarray
+    values: np.ndarray
+    depth: int
+    n_insertions: int
 
 
 def grow_tree(estimator, training_set, seed, counts=None, weights=None, budget=None):
@@ -95,149 +105,112 @@ def grow_tree(estimator, training_set, seed, counts=None, weights=None, budget=N
         Insertions made.
     """
     buffer = training_set.take_buffer()
-    nodes, values, depth, n_insertions = grow_nodes(
-        estimator,
-        training_set,
+    growth = Growth(
         training_set.criterion_maker(counts, weights)(),
         training_set.ids(counts, weights),
         training_set.total_weight(counts, weights),
         seed,
-        buffer,
-        budget=budget,
+        budget,
     )
-    tree = finish_tree(training_set, nodes, values, depth)
+    grown = grow_nodes(estimator, training_set, growth, buffer)
+    tree = finish_tree(training_set, grown)
     training_set.buffers.append(buffer)
-    return tree, n_insertions
+    return tree, grown.n_insertions
 
 
-def finish_tree(training_set, nodes, values, depth):
+def finish_tree(training_set, grown):
     """Make scikit-learn's tree of nodes."""
+    nodes = grown.nodes
     if training_set.features is not None:
         inner = nodes["left_child"] >= 0
         nodes["feature"][inner] = training_set.features[nodes["feature"][inner]]
     return to_sklearn_tree(
-        nodes, values, depth, training_set.n_features_in, training_set.n_classes
+        nodes,
+        grown.values,
+        grown.depth,
+        training_set.n_features_in,
+        training_set.n_classes,
     )
 
 
-def grow_nodes(
-    estimator,
-    training_set,
-    criterion,
-    ids,
-    total_weight,
-    seed,
-    buffer,
-    *,
-    budget=None,
-    start_depth=0,
-    min_rows=0,
-    is_subset=False,
-):
+def grow_nodes(estimator, training_set, growth, buffer):
     """Grow nodes on packed samples.
 
     Parameters
     ----------
-    estimator, training_set, seed, budget
+    estimator, training_set
         As for `grow_tree`.
-    criterion : Criterion
-        What to predict.
-    ids : ndarray of uint32
-        The samples to learn from; changed in place.
-    total_weight : float
-        Of all samples of the training_set.
+    growth : Growth
+        What the nodes are grown from.
     buffer : NodeBuffer
         Where the nodes go.
-    start_depth : int
-        Depth of the root.
-    min_rows : int
-        Nodes of fewer rows are not split.
-    is_subset : bool
-        Whether the samples are themselves a sample: nodes in which they cannot tell the
-        best split are then not split.
 
     Returns
     -------
-    nodes : structured ndarray
-        With the fields of scikit-learn's nodes; the buffer's memory.
-    values : ndarray of shape (n_nodes, n_values)
-        Their predictions; the buffer's memory.
-    depth : int
-        Of the deepest node below the root.
-    n_insertions : int
-        Insertions made.
+    GrownNodes
+        The nodes, in the buffer's memory.
     """
-    n_samples = training_set.n_samples
-    # One more than there are samples says as much as any larger number.
-    min_samples_leaf = cap(
-        _as_count(estimator.min_samples_leaf, n_samples), n_samples + 1
-    )
-    min_samples_split = max(
-        2,
-        cap(_as_count(estimator.min_samples_split, n_samples), n_samples + 1),
-        2 * min_samples_leaf,
-    )
+    limits = growth_limits(estimator, training_set.n_samples, len(growth.ids))
     constraints = monotonic_constraints(estimator, training_set)
     splitter = make_splitter(
         estimator,
         training_set,
-        criterion,
+        growth,
         constraints,
-        budget,
-        seed,
-        min_samples_leaf > 1,
-        len(ids),
-        is_subset,
+        count_rows=limits.min_samples_leaf > 1,
     )
-    max_depth, max_leaf_nodes = estimator.max_depth, estimator.max_leaf_nodes
-    max_depth = MAX_INT32 if max_depth is None else cap(max_depth, MAX_INT32)
-    # Every leaf has a sample.
-    max_leaf_nodes = -1 if max_leaf_nodes is None else cap(max_leaf_nodes, len(ids))
     builder = Builder(
         training_set.packed,
         splitter,
-        ids,
-        max_depth=max_depth - start_depth,
-        min_samples_split=max(min_samples_split, min_rows),
-        min_samples_leaf=min_samples_leaf,
-        min_weight_leaf=estimator.min_weight_fraction_leaf * total_weight,
+        growth.ids,
+        max_depth=limits.max_depth - growth.start_depth,
+        min_samples_split=max(limits.min_samples_split, growth.min_rows),
+        min_samples_leaf=limits.min_samples_leaf,
+        min_weight_leaf=estimator.min_weight_fraction_leaf * growth.total_weight,
         min_impurity_decrease=estimator.min_impurity_decrease,
-        max_leaf_nodes=max_leaf_nodes,
+        max_leaf_nodes=limits.max_leaf_nodes,
         monotonic=constraints is not None,
         ranker=make_ranker(estimator, training_set),
         buffer=buffer,
     )
     nodes, values = builder.grow()
-    return nodes, values, builder.depth, splitter.n_insertions
+    return GrownNodes(nodes, values, builder.depth, splitter.n_insertions)
 
 
-def make_splitter(
-    estimator,
-    training_set,
-    criterion,
-    constraints,
-    budget,
-    seed,
-    count_rows,
-    n_rows,
-    is_subset,
-):
-    """Make the splitter that an estimator's `solver` asks for."""
-    packed = training_set.packed
-    max_features = count_drawn(estimator, training_set.n_features)
-    if constraints is None:
-        constraints = np.zeros(training_set.n_features, dtype=np.int8)
+def make_splitter(estimator, training_set, growth, constraints=None, count_rows=False):
+    """Make the splitter that an estimator's `solver` asks for.
+
+    Parameters
+    ----------
+    estimator, training_set, growth
+        As for `grow_nodes`.
+    constraints : ndarray of int8 of shape (n_features,) or None
+        Monotonic constraints.
+    count_rows : bool
+        Whether the rows of each bin have to be counted.
+
+    Returns
+    -------
+    Splitter
+        What searches the nodes.
+    """
+    packed, policy = training_set.packed, training_set.policy
+    criterion, budget = growth.criterion, growth.budget
+    n_rows, n_features = len(growth.ids), training_set.n_features
+    max_features = count_drawn(estimator, n_features)
     n_thresholds = count_thresholds(estimator, training_set)
-    arguments = (
-        criterion,
-        packed.n_bins,
-        max_features,
-        n_thresholds,
-        constraints,
-        MAX_INT64 if budget is None else cap(budget, MAX_INT64),
-        seed,
-        count_rows,
-    )
+    if constraints is None:
+        constraints = np.zeros(n_features, dtype=np.int8)
+    shared = {
+        "criterion": criterion,
+        "n_bins": packed.n_bins,
+        "max_features": max_features,
+        "n_thresholds": n_thresholds,
+        "constraints": constraints,
+        "max_insertions": MAX_INT64 if budget is None else cap(budget, MAX_INT64),
+        "seed": growth.seed,
+        "count_rows": count_rows,
+    }
     if estimator.solver == "mab-thesis":
         check_thesis_problem(estimator, training_set)
     n_sets = 0
@@ -245,26 +218,23 @@ def make_splitter(
         criterion.subtracts
         and packed.ranks is None
         and n_thresholds == 0
-        and max_features >= training_set.n_features
+        and max_features >= n_features
         and estimator.max_leaf_nodes is None
     ):
-        size = N_SLOTS * training_set.n_features * criterion.n_channels
-        n_sets = min(MAX_SETS, MAX_CELLS // size, n_rows // SET_ROWS + 2)
-    if not (
-        criterion.has_losses
-        and samples_nodes(
-            estimator,
-            training_set.n_samples,
-            training_set.n_features,
-            criterion.n_channels,
-            budget is not None,
-        )
+        n_sets = policy.count_sets(n_features, criterion.n_channels, n_rows)
+    has_budget = budget is not None
+    if not criterion.has_losses or not policy.samples_nodes(
+        estimator,
+        training_set.n_samples,
+        n_features,
+        criterion.n_channels,
+        has_budget,
     ):
-        splitter = Splitter(*arguments, n_sets=n_sets)
+        splitter = Splitter(**shared, n_sets=n_sets)
         return with_ranks(splitter, training_set, criterion, n_rows)
     if estimator.solver == "mab-thesis":
         return ThesisSplitter(
-            *arguments,
+            **shared,
             has_missing=packed.has_missing,
             n_classes=training_set.n_classes[0]
             if training_set.is_classification
@@ -274,17 +244,17 @@ def make_splitter(
             batch_size=estimator.batch_size,
         )
     splitter = BanditSplitter(
-        *arguments,
+        **shared,
         has_missing=packed.has_missing,
         delta=estimator.delta,
         batch_size=estimator.batch_size,
         tol=estimator.tol,
-        min_rows=smallest_sampled(
-            estimator, max_features, training_set.n_features, budget is not None
+        min_rows=policy.smallest_sampled(
+            estimator, max_features, n_features, has_budget
         ),
         n_samples=n_rows,
-        is_subset=is_subset,
-        n_sets=0 if is_subset else n_sets,
+        is_subset=growth.is_subset,
+        n_sets=0 if growth.is_subset else n_sets,
     )
     return with_ranks(splitter, training_set, criterion, n_rows)
 
@@ -295,51 +265,6 @@ def with_ranks(splitter, training_set, criterion, n_rows):
     if ranks is not None:
         splitter.use_ranks(RankSearch(ranks, criterion, training_set.criterion, n_rows))
     return splitter
-
-
-def samples_nodes(estimator, n_samples, n_features, n_channels, has_budget=False):
-    """Whether the solver samples the larger nodes of so many samples and features."""
-    n_drawn = count_drawn(estimator, n_features)
-    return (
-        estimator.delta > 0.0
-        and N_SLOTS * n_drawn * n_channels <= MAX_CELLS
-        and n_samples >= smallest_sampled(estimator, n_drawn, n_features, has_budget)
-    )
-
-
-def smallest_sampled(estimator, n_drawn, n_features, has_budget=False):
-    """Return the number of rows from which on the solver samples a node."""
-    solver = estimator.solver
-    if solver == "exact":
-        return MAX_INT64
-    n_rows = max(MIN_ROWS[solver], MIN_BATCHES[solver] * int(estimator.batch_size))
-    if (
-        solver != "mab-thesis"
-        and n_drawn >= n_features
-        and estimator.criterion not in CLASS_CRITERIA
-        and estimator.splitter == "best"
-        and estimator.max_leaf_nodes is None
-        and not has_budget
-    ):
-        n_rows = max(n_rows, MIN_ROWS_REAL)
-    if solver == "mab" and n_drawn < n_features:
-        if n_drawn < MIN_DRAWN:
-            return MAX_INT64
-        n_rows = max(n_rows, MIN_INSERTIONS // n_drawn)
-    return n_rows
-
-
-def check_thesis_problem(estimator, training_set):
-    """Raise if the thesis has no rule for the training_set."""
-    criteria = (*CLASS_CRITERIA, "squared_error")
-    if len(training_set.n_classes) > 1 or training_set.criterion not in criteria:
-        raise ValueError(
-            'solver="mab-thesis" needs a single output and one of the criteria '
-            f"{', '.join(criteria)}; got {len(training_set.n_classes)} outputs and "
-            f"{training_set.criterion!r}."
-        )
-    if estimator.splitter != "best":
-        raise ValueError('solver="mab-thesis" needs splitter="best".')
 
 
 def make_ranker(estimator, training_set):
@@ -353,7 +278,7 @@ def make_ranker(estimator, training_set):
     if (
         (packed.raw is None and packed.ranks is None)
         or count_thresholds(estimator, training_set) > 0
-        or packed.n_features > RANKED_PER_DRAWN * n_drawn
+        or not training_set.policy.ranks_small_nodes(packed.n_features, n_drawn)
         or not packed.is_coarse.any()
     ):
         return None
@@ -364,81 +289,8 @@ def root_cost(estimator, training_set):
     """Return the insertions that the search at the root takes at least."""
     n_features = count_drawn(estimator, training_set.n_features)
     n_rows = training_set.n_samples
-    if n_rows >= smallest_sampled(estimator, n_features, training_set.n_features, True):
+    if n_rows >= training_set.policy.smallest_sampled(
+        estimator, n_features, training_set.n_features, has_budget=True
+    ):
         n_rows = cap(estimator.batch_size, n_rows)
     return n_rows * n_features
-
-
-def cap(value, most):
-    """Return a number, or `most` if it is larger than that.
-
-    An int of Python: NumPy's would wrap around in what is computed from it, and larger
-    ones do not fit the kernels.
-    """
-    return min(int(value), most)
-
-
-def _as_count(value, n_samples):
-    """Return the number of samples that a parameter stands for."""
-    return value if isinstance(value, Integral) else ceil(value * n_samples)
-
-
-def count_features(max_features, n_features):
-    """Return the number of features to look at in a node."""
-    if max_features is None:
-        return n_features
-    if max_features == "sqrt":
-        return max(1, int(np.sqrt(n_features)))
-    if max_features == "log2":
-        return max(1, int(np.log2(n_features)))
-    if isinstance(max_features, Integral):
-        return max_features
-    return max(1, int(max_features * n_features))
-
-
-def count_drawn(estimator, n_features):
-    """Return the number of features to look at in a node: at most all."""
-    return cap(count_features(estimator.max_features, n_features), n_features)
-
-
-def count_thresholds(estimator, training_set):
-    """Return the number of random thresholds per feature; 0 for all thresholds."""
-    if estimator.splitter == "best":
-        return 0
-    n_thresholds = getattr(estimator, "n_thresholds", 1)
-    if n_thresholds == "sqrt":
-        return max(1, int(np.sqrt(training_set.n_features)))
-    return n_thresholds
-
-
-def monotonic_constraints(estimator, training_set):
-    """Monotonic constraints as the kernels want them, or None if there are none."""
-    if estimator.monotonic_cst is None:
-        return None
-    if len(training_set.n_classes) > 1:
-        raise ValueError(
-            "Monotonicity constraints are not supported with multiple outputs."
-        )
-    constraints = np.asarray(estimator.monotonic_cst)
-    if constraints.shape[0] != training_set.n_features_in:
-        raise ValueError(
-            f"monotonic_cst has shape {constraints.shape[0]} but the input data "
-            f"X has {training_set.n_features_in} features."
-        )
-    if not np.isin(constraints, (-1, 0, 1)).all():
-        raise ValueError(
-            "monotonic_cst must be None or an array-like of -1, 0 or 1, but"
-            f" got {np.unique(constraints)}"
-        )
-    constraints = constraints.astype(np.int8)
-    if training_set.features is not None:
-        constraints = constraints[training_set.features]
-    if training_set.is_classification:
-        if training_set.n_classes[0] > 2:
-            raise ValueError(
-                "Monotonicity constraints are not supported with multiclass "
-                "classification"
-            )
-        # The kernels bound the share of the first class; constraints are on the second.
-        constraints *= -1
-    return constraints

@@ -14,19 +14,13 @@ from sklearn_bandit._compat import MAX_INT
 from sklearn_bandit._core.matrix import MatrixView, is_readable
 from sklearn_bandit._core.thread_start import start_threads
 from sklearn_bandit.tree._data.packed_rows import pack
-from sklearn_bandit.tree._validation import check_size
+from sklearn_bandit.tree._data.packing import check_size
+from sklearn_bandit.tree._parameters import cap
 
-from .build import cap, finish_tree
+from .build import finish_tree
 from .route import MAX_NODES, list_samples, route, summarise_nodes
-from .subtrees import EPSILON, Subtree, can_divide, grow_subtrees, node_depths
+from .subtrees import EPSILON, Subtree, grow_subtrees, node_depths
 from .training_set import TrainingSet
-
-# One row of this many is in the subsample; fewer rows leave more nodes undecided.
-SUBSAMPLE_STRIDE = 4
-
-# Rows that the subsample must have for each leaf that the tree can have. On ten million
-# samples of 28 features MABSplit looked at 2,000 to 30,000 rows of a node.
-MIN_SUBSAMPLED_PER_LEAF = 8192
 
 # A tree of this depth can have more nodes than can be routed to.
 DEEPEST = MAX_NODES.bit_length()
@@ -38,14 +32,15 @@ def pays_to_subsample(estimator, X, n_channels, weights):
         return False
     # Deeper trees have more leaves than is of interest here.
     n_leaves = 2 ** cap(estimator.max_depth, DEEPEST)
+    policy = estimator._sampling_policy
     return (
         n_leaves < MAX_NODES // 2
-        and n_leaves * MIN_SUBSAMPLED_PER_LEAF * SUBSAMPLE_STRIDE <= X.shape[0]
+        and policy.has_rows_to_subsample(X.shape[0], n_leaves)
         and isinstance(X, np.ndarray)
         and is_readable(X)
         and weights is None
-        and can_divide(
-            estimator, X.shape[0] // SUBSAMPLE_STRIDE, X.shape[1], n_channels
+        and policy.can_divide(
+            estimator, X.shape[0] // policy.subsample_stride, X.shape[1], n_channels
         )
         and estimator.splitter == "best"
         and estimator.min_samples_split == 2
@@ -84,7 +79,7 @@ def grow_on_subsample(estimator, X, training_set, seed, n_threads):
         estimator,
         X,
         training_set,
-        draw_subsample(len(X), random_state),
+        draw_subsample(len(X), training_set.policy.subsample_stride, random_state),
         n_threads,
         seed,
     )
@@ -117,9 +112,7 @@ def grow_on_subsample(estimator, X, training_set, seed, n_threads):
             )
         grow_subtrees(estimator, rest, list(tree.subtrees.values()), n_threads)
         tree.join()
-    return finish_tree(
-        training_set, tree.nodes, tree.values, tree.height
-    ), tree.n_insertions
+    return finish_tree(training_set, tree.grown()), tree.n_insertions
 
 
 def pack_some(estimator, X, training_set, ids, n_threads, seed, memory=None):
@@ -127,15 +120,16 @@ def pack_some(estimator, X, training_set, ids, n_threads, seed, memory=None):
     packed = pack(X, estimator.max_bins, n_threads, seed, ids, memory)
     n_classes = training_set.n_classes if training_set.is_classification else None
     return TrainingSet(
-        packed, training_set.codes[ids], n_classes, training_set.criterion
+        packed,
+        training_set.codes[ids],
+        n_classes,
+        training_set.criterion,
+        policy=training_set.policy,
     )
 
 
-def draw_subsample(n_samples, random_state):
-    """Draw one row out of each of as many equal stretches, in ascending order."""
-    n_subsampled = n_samples // SUBSAMPLE_STRIDE
-    steps = random_state.randint(SUBSAMPLE_STRIDE, size=n_subsampled, dtype=np.uint8)
-    return (
-        np.arange(0, n_subsampled * SUBSAMPLE_STRIDE, SUBSAMPLE_STRIDE, dtype=np.uint32)
-        + steps
-    )
+def draw_subsample(n_samples, stride, random_state):
+    """Draw one row out of each stretch of `stride` rows, in ascending order."""
+    n_subsampled = n_samples // stride
+    steps = random_state.randint(stride, size=n_subsampled, dtype=np.uint8)
+    return np.arange(0, n_subsampled * stride, stride, dtype=np.uint32) + steps

@@ -12,21 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn_bandit._compat import MAX_INT
 from sklearn_bandit._core.tasks import run_tasks
 from sklearn_bandit._core.thread_start import start_threads
+from sklearn_bandit.tree._parameters import MAX_INT32, cap
 
-from .build import (
-    MAX_INT32,
-    cap,
-    count_drawn,
-    finish_tree,
-    grow_nodes,
-    samples_nodes,
-    smallest_sampled,
-)
-
-# Values that a subtree must have to be divided again. Dividing covertype's subtrees of
-# 33,000 rows of 54 features made growing a tenth slower than dividing those of 131,000
-# rows only: each has to find out again which features are constant.
-MIN_DIVIDED_VALUES = 1 << 23
+from .build import GrownNodes, Growth, finish_tree, grow_nodes
 
 # Impurities below are rounding errors, as in scikit-learn's builders.
 EPSILON = np.finfo(np.float64).eps
@@ -93,6 +81,10 @@ class Subtree:
                 nodes[name][inner] += places[i]
         self.nodes, self.values, self.subtrees = nodes, values, {}
 
+    def grown(self):
+        """Return its nodes as `grow_nodes` does."""
+        return GrownNodes(self.nodes, self.values, self.height, self.n_insertions)
+
 
 def grow_in_subtrees(
     estimator, training_set, seed, n_threads, counts=None, weights=None
@@ -117,8 +109,7 @@ def grow_in_subtrees(
     grow_subtrees(
         estimator, training_set, [subtree], n_threads, counts=counts, weights=weights
     )
-    tree = finish_tree(training_set, subtree.nodes, subtree.values, subtree.height)
-    return tree, subtree.n_insertions
+    return finish_tree(training_set, subtree.grown()), subtree.n_insertions
 
 
 def grow_subtrees(
@@ -142,29 +133,28 @@ def grow_subtrees(
     n_threads : int
         Threads to use; the result does not depend on it.
     is_subset : bool
-        As for `grow_nodes`.
+        As for `Growth`.
     """
     make_criterion = training_set.criterion_maker(counts, weights)
     total_weight = training_set.total_weight(counts, weights)
-    smallest = smallest_divided(estimator, training_set.n_features)
+    smallest = training_set.policy.smallest_divided(estimator, training_set.n_features)
 
     def grow(subtree):
         n_rows = len(subtree.ids)
         max_rows = n_rows // 2 if n_rows >= smallest else 0
         buffer = training_set.take_buffer()
-        nodes, values, subtree.height, subtree.n_insertions = grow_nodes(
-            estimator,
-            training_set,
+        growth = Growth(
             make_criterion(),
             subtree.ids,
             total_weight,
             subtree.seed,
-            buffer,
             start_depth=subtree.depth,
             min_rows=max_rows + 1,
             is_subset=is_subset,
         )
-        subtree.nodes, subtree.values = nodes.copy(), values.copy()
+        grown = grow_nodes(estimator, training_set, growth, buffer)
+        subtree.nodes, subtree.values = grown.nodes.copy(), grown.values.copy()
+        subtree.height, subtree.n_insertions = grown.depth, grown.n_insertions
         training_set.buffers.append(buffer)
         if max_rows:
             divide(estimator, subtree, max_rows)
@@ -177,34 +167,6 @@ def grow_subtrees(
         new = [subtree for grown in new for subtree in grown.subtrees.values()]
     for subtree in subtrees:
         subtree.join()
-
-
-def can_divide(estimator, n_samples, n_features, n_channels):
-    """Whether a tree can be grown subtree by subtree, and loses nothing by it.
-
-    Bounds and budgets are the whole tree's. The exact search of all features subtracts
-    a child's histograms from its parent's: subtrees would have to fill theirs again.
-    """
-    return (
-        estimator.solver in ("mab", "auto")
-        and samples_nodes(estimator, n_samples, n_features, n_channels)
-        and estimator.criterion != "absolute_error"
-        and estimator.max_leaf_nodes is None
-        and estimator.min_impurity_decrease == 0.0
-        and estimator.monotonic_cst is None
-        and estimator.max_insertions is None
-    )
-
-
-def smallest_divided(estimator, n_features):
-    """Return the number of rows from which on a subtree has subtrees.
-
-    Nodes above these must be too large to be copied (see `Builder`), so that the rows
-    stay in order: large enough to be sampled.
-    """
-    n_drawn = count_drawn(estimator, n_features)
-    n_sampled = smallest_sampled(estimator, n_drawn, n_features)
-    return max(MIN_DIVIDED_VALUES // n_features, 2 * n_sampled)
 
 
 def divide(estimator, subtree, max_rows):

@@ -8,6 +8,7 @@ from sklearn_bandit.tree._criteria.absolute_error import AbsoluteErrorCriterion
 from sklearn_bandit.tree._criteria.classification import ClassificationCriterion
 from sklearn_bandit.tree._criteria.regression import RegressionCriterion
 from sklearn_bandit.tree._data.bootstrap import list_drawn
+from sklearn_bandit.tree._policy import SamplingPolicy
 
 from .node_buffer import NodeBuffer
 
@@ -34,6 +35,8 @@ class TrainingSet:
         Number of features before this selection.
     weights : ndarray of shape (n_samples,) or None
         Weights of the samples: those without any have no part in the training_set.
+    policy : SamplingPolicy or None
+        When to sample; None for the policy of estimators.
     """
 
     def __init__(
@@ -45,8 +48,10 @@ class TrainingSet:
         features=None,
         n_features_in=None,
         weights=None,
+        policy=None,
     ):
         self.packed = packed
+        self.policy = SamplingPolicy() if policy is None else policy
         self.n_samples = len(y)
         self.n_features = n_features_in if packed is None else packed.n_features
         self.is_classification = n_classes is not None

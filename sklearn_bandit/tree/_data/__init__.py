@@ -1,9 +1,17 @@
 """What is read: samples in bins of one byte, and what is finer than bins.
 
+- ``packing``: the samples of an estimator, and which of them it refuses
 - ``packed_rows``: a matrix in bins, by row and by column
 - ``binner``: edges of quantile bins, and the bin of each value; ``byte_bins``: bytes
   that are their own bins
 - ``value_ranks``: ranks of the values that share a bin, in all samples of a small data
   set; ``local_ranks``: ranks for bins in a small node
 - ``bootstrap``: bootstrap samples as counts
+
+Estimators, those of ensembles too, use what is exported here.
 """
+
+from .bootstrap import draw_counts
+from .packing import pack_samples
+
+__all__ = ["draw_counts", "pack_samples"]

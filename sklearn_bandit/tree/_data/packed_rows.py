@@ -5,6 +5,7 @@ that are small or sampled (a row is one or a few cache lines), columns the large
 that are counted or partitioned whole.
 """
 
+from dataclasses import dataclass, fields
 from functools import partial
 
 import numpy as np
@@ -36,22 +37,40 @@ MANY_VALUES = 8
 # Features with a smaller range are constant, as in scikit-learn.
 MIN_RANGE = np.float32(1e-7)
 
-# Up to so many samples, the values that share a bin are ranked, so that splits are as
-# fine as scikit-learn's. Twenty continuous features, one thread: with ranks a full tree
-# took 2.8 times as long as with bins alone at 8,000 rows, 2.9 at 20,000 and 4.0 at
-# 32,767, a forest 1.7, 2.1 and 2.8 times (`forest.small`: 1.1); that is a seventh to a
-# tenth of scikit-learn's time, a third to a quarter. Where there are more rows a bin
-# holds more than a hundred of them, and which of these a threshold is at makes no
-# difference to speak of. (Ranks have 16 bits.)
-RANKED_ROWS = 32_767
-
-# Up to so many values, that is: ranks and what they stand for take 6 to 10 bytes each.
-RANKED_VALUES = 1 << 26
-
 # Values converted at a time where the matrix cannot be read in place.
 CHUNK_VALUES = 1 << 22
 
 CACHE_LINE = 64
+
+
+@dataclass(frozen=True)
+class FeatureBins:
+    """What binning tells of some features: an entry or a row for each.
+
+    Parameters
+    ----------
+    n_bins, has_missing, bin_low, bin_high : ndarray
+        As in `PackedData`.
+    n_distinct : ndarray of int64 of shape (n_features,)
+        Distinct values among those that quantiles are taken from.
+    has_infinite : ndarray of uint8 of shape (n_features,)
+        Whether a value is infinite.
+    """
+
+    n_bins: np.ndarray
+    has_missing: np.ndarray
+    bin_low: np.ndarray
+    bin_high: np.ndarray
+    n_distinct: np.ndarray
+    has_infinite: np.ndarray
+
+    @classmethod
+    def concatenate(cls, parts):
+        """Put the features of several parts one after the other."""
+        names = [field.name for field in fields(cls)]
+        return cls(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        )
 
 
 class PackedData:
@@ -140,7 +159,7 @@ def pack(
     memory=None,
     *,
     weights=None,
-    rank=False,
+    ranking=None,
 ):
     """Put a matrix into bins.
 
@@ -166,9 +185,9 @@ def pack(
     weights : ndarray of shape (n_samples,), default=None
         Weights of the rows. Those without any have no part in the bins, and what is
         packed of them means nothing.
-    rank : bool, default=False
-        Whether to rank the values that share a bin, if there are no more than 32,767
-        rows and `max_bins` is 255.
+    ranking : SamplingPolicy, default=None
+        Up to how many rows (`ranked_rows`) and values (`ranked_values`) the values that
+        share a bin are ranked, if `max_bins` is 255; None does not rank.
 
     Returns
     -------
@@ -178,7 +197,7 @@ def pack(
         X = X.tocsc()
     if weights is not None and not weights.all():
         used = np.flatnonzero(weights).astype(np.uint32)
-        packed = pack(X[used], max_bins, n_threads, random_state, rank=rank)
+        packed = pack(X[used], max_bins, n_threads, random_state, ranking=ranking)
         return _spread(packed, X, used)
     n_features = X.shape[1]
     n_samples = X.shape[0] if ids is None else len(ids)
@@ -208,19 +227,23 @@ def pack(
                 ids,
             )
         )
-    n_bins, has_missing, bin_low, bin_high, n_distinct, has_infinite = map(
-        np.concatenate, zip(*parts, strict=True)
-    )
-    _refuse_infinite(has_infinite)
-    is_coarse = _find_coarse(n_bins, bin_low, bin_high, n_distinct, len(sample))
+    bins = FeatureBins.concatenate(parts)
+    _refuse_infinite(bins.has_infinite)
     raw = MatrixView(X) if ids is None and _in_place(X) else None
     packed = PackedData(
-        rows, columns, n_bins, has_missing, bin_low, bin_high, is_coarse, raw
+        rows,
+        columns,
+        bins.n_bins,
+        bins.has_missing,
+        bins.bin_low,
+        bins.bin_high,
+        _find_coarse(bins, len(sample)),
+        raw,
     )
     if len(sample) < n_samples and ids is None:
         _merge_almost_constant(packed, X)
-    if rank and ids is None and max_bins == MAX_BINS:
-        _rank(packed, X, n_threads)
+    if ranking is not None and ids is None and max_bins == MAX_BINS:
+        _rank(packed, X, n_threads, ranking)
     return packed
 
 
@@ -252,14 +275,14 @@ def _refuse_infinite(is_infinite):
         )
 
 
-def _rank(packed, X, n_threads):
+def _rank(packed, X, n_threads, ranking):
     """Rank the values of features that have several of them in a bin."""
-    if packed.n_samples > RANKED_ROWS:
+    if packed.n_samples > ranking.ranked_rows:
         return
     # If some values were not sampled, bins that seem to hold one may hold several.
     all_sampled = packed.n_samples <= SAMPLE_SIZE
     features = np.flatnonzero(~packed.is_listed.astype(bool) | (not all_sampled))
-    if 0 < len(features) * packed.n_samples <= RANKED_VALUES:
+    if 0 < len(features) * packed.n_samples <= ranking.ranked_values:
         packed.ranks = rank_values(
             partial(_read_columns, X), features, packed.columns, n_threads
         )
@@ -297,13 +320,13 @@ def _spread(packed, X, used):
 
 
 def _bin(X, sample, max_bins, n_threads, rows, columns, ids):
-    """Write the bins of some features and return what `Binner.bins` says of them."""
+    """Write the bins of some features and return the `FeatureBins` of these."""
     if sparse.issparse(X):
         X = X.tocsr()
     if max_bins == MAX_BINS and ids is None and _in_place(X):
         view = MatrixView(X)
         if are_spread(view, sample[:: max(len(sample) // BYTES_SIZE, 1)]):
-            return keep_bytes(view, rows, columns, n_threads)
+            return FeatureBins(*keep_bytes(view, rows, columns, n_threads))
     binner = Binner(X.shape[1], max_bins, n_threads)
     if ids is not None:
         binner.find_edges(MatrixView(X), ids[sample], is_sample=True)
@@ -329,11 +352,13 @@ def _bin(X, sample, max_bins, n_threads, rows, columns, ids):
                 ids,
             )
         features = binner.add_missed()
-    return binner.bins()
+    return FeatureBins(*binner.bins())
 
 
-def _find_coarse(n_bins, low, high, n_distinct, n_sampled):
+def _find_coarse(bins, n_sampled):
     """Return which features have many values in many of their bins, as uint8."""
+    n_bins, low, high = bins.n_bins, bins.bin_low, bins.bin_high
+    n_distinct = bins.n_distinct
     several = (low < high) & (np.arange(low.shape[1]) < n_bins[:, None])
     # A pixel with 256 values has one bin of several, which nobody would miss.
     in_many_bins = 4 * several.sum(axis=1) > n_bins

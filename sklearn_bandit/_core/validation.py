@@ -1,28 +1,13 @@
-"""Checks of training data that trees and forests have in common."""
+"""Checks of targets and weights that several families share."""
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_bandit._compat import _check_sample_weight
-from sklearn_bandit._core.thread_start import start_threads
-
-from ._data.packed_rows import pack
-
-MAX_SAMPLES = np.iinfo(np.int32).max
-MAX_FEATURES = np.iinfo(np.uint16).max + 1
-
-# Forests that may sample keep to the bins from here on, where their first nodes are
-# sampled. Ranks would take 1.7 to 2.8 times as long (`RANKED_ROWS` of `packed_rows`),
-# and the trees of a forest make up for a coarse threshold near the root.
-RANKED_FOREST_ROWS = 8_000
 
 # Labels that are looked at together: their indices stay in the second-level cache.
 CHUNK_LABELS = 1 << 16
-
-# Matrices with fewer values are packed in milliseconds: threads would not pay.
-MIN_PARALLEL = 1_000_000
 
 
 class SparseInputMixin:
@@ -32,41 +17,6 @@ class SparseInputMixin:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def check_size(n_samples, n_features):
-    """Raise if rows or features do not fit the index types of the kernels."""
-    if n_samples > MAX_SAMPLES:
-        raise ValueError(
-            f"At most {MAX_SAMPLES} samples are supported, not {n_samples}."
-        )
-    if n_features > MAX_FEATURES:
-        raise ValueError(
-            f"At most {MAX_FEATURES} features are supported; got {n_features}."
-        )
-
-
-def pack_samples(estimator, X, max_bins, n_threads, random_state, weights=None):
-    """Put samples into bins, refusing what the estimator cannot learn from."""
-    check_size(*X.shape)
-    if X.shape[0] * X.shape[1] < MIN_PARALLEL:
-        n_threads = 1
-    n_threads = start_threads(n_threads)
-    # Random thresholds and the thesis's rule keep to the bins.
-    tree = getattr(estimator, "estimator", estimator)
-    rank = tree.splitter == "best" and estimator.solver != "mab-thesis"
-    if tree is not estimator and estimator.solver != "exact":
-        rank &= X.shape[0] <= RANKED_FOREST_ROWS
-    packed = pack(X, max_bins, n_threads, random_state, weights=weights, rank=rank)
-    allows_missing = (
-        not issparse(X) and estimator.__sklearn_tags__().input_tags.allow_nan
-    )
-    has_missing = packed.has_missing.any() or (
-        weights is not None and not weights.all()
-    )
-    if has_missing and not allows_missing:
-        assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
-    return packed
 
 
 def check_regression_targets(y, criterion, allowed="positive"):

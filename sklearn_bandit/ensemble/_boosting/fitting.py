@@ -1,0 +1,375 @@
+"""Fitting a boosted model: check the data, bin them, add trees."""
+
+from functools import partial
+from numbers import Integral, Real
+from time import time
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_consistent_length, check_random_state
+
+from sklearn_bandit._compat import (
+    BaseLoss,
+    Interval,
+    StrOptions,
+    _check_sample_weight,
+    _fit_context,
+    check_interaction_cst,
+    check_is_fitted,
+    check_monotonic_cst,
+    check_y,
+    encode_y,
+    finalize_sample_weight,
+    get_loss,
+    is_fitted,
+    preprocess_X,
+    print_iteration,
+    validate_data,
+    validate_parameters,
+    with_callbacks,
+)
+from sklearn_bandit._core.progress import ProgressMixin
+from sklearn_bandit._core.thread_start import start_threads
+from sklearn_bandit._core.threads import effective_n_threads, limit_threads
+from sklearn_bandit._core.unchanged import unchanged_on_failure
+
+from .bin_mapper import fit_bin_mapper
+from .bin_values import READABLE
+from .booster import Booster
+from .early_stopping import EarlyStopping
+from .leaf_router import MAX_LEAVES
+from .policy import BoostingPolicy
+from .sampled_booster import SampledBooster
+from .training_rows import TrainingRows
+
+MAX_SEED = np.iinfo(np.uint32).max
+
+# Kernels number the rows by 32 bits.
+MAX_SAMPLES = np.iinfo(np.uint32).max
+
+PARAMETER_CONSTRAINTS = {
+    "solver": [StrOptions({"auto", "exact", "mab"})],
+    "leaf_values": [StrOptions({"all", "sample", "lazy"})],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "split_tol": [Interval(Real, 0, None, closed="left")],
+}
+
+
+class BanditBoosting(ProgressMixin):
+    """What both estimators share: fitting."""
+
+    _sampling_policy = BoostingPolicy()
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: ArrayLike | None = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The training samples, NaN where a value is missing. Arrays of the common
+            types are read in place.
+        y : array-like of shape (n_samples,)
+            The target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; None for equal weights.
+        X_val : array-like of shape (n_val, n_features), default=None
+            Samples to judge early stopping by, instead of a part of `X`.
+        y_val : array-like of shape (n_val,), default=None
+            Their targets.
+        sample_weight_val : array-like of shape (n_val,), default=None
+            Their weights.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        shown = {"X": X, "y": y, "sample_weight": sample_weight}
+        with unchanged_on_failure(self):
+            X, known_categories = self._preprocess_training(X)
+            if len(X) > MAX_SAMPLES:
+                raise ValueError(
+                    f"At most {MAX_SAMPLES} samples are supported, not {len(X)}."
+                )
+            y = encode_y(self, check_y(y, estimator=self))
+            check_consistent_length(X, y)
+            if sample_weight is not None:
+                sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+                self._fitted_with_sw = True
+            sample_weight = finalize_sample_weight(self, sample_weight, y)
+            held_out = self._validate_held_out(X_val, y_val, sample_weight_val)
+            self._fit(X, y, sample_weight, held_out, known_categories, shown)
+        return self
+
+    def _preprocess_training(self, X):
+        """Validate X and encode categories; numbers keep their type."""
+        by_dtype = (
+            isinstance(self.categorical_features, str)
+            and self.categorical_features == "from_dtype"
+        )
+        if (
+            isinstance(X, np.ndarray)
+            and X.dtype in READABLE
+            and (self.categorical_features is None or by_dtype)
+        ):
+            self.is_categorical_ = None
+            self._preprocessor = None
+            self._is_categorical_remapped = None
+            return validate_data(self, X, dtype=None, ensure_all_finite=False), None
+        return preprocess_X(self, X, reset=True)
+
+    def _validate_held_out(self, X, y, sample_weight):
+        """Check validation data that were passed to `fit`."""
+        if X is None and y is None:
+            return None
+        if y is None:
+            raise ValueError("X_val is provided, but y_val was not provided.")
+        if X is None:
+            raise ValueError("y_val is provided, but X_val was not provided.")
+        if self.early_stopping is False:
+            raise ValueError(
+                "X_val and y_val are passed to fit while at the same time "
+                "early_stopping is False: set it to 'auto' or True."
+            )
+        X = preprocess_X(self, X, reset=False)
+        y = check_y(y, estimator=self)
+        if is_classifier(self):
+            unknown = np.setdiff1d(y, self.classes_)
+            if len(unknown):
+                raise ValueError(f"y_val contains previously unseen labels: {unknown}")
+            y = np.searchsorted(self.classes_, y).astype(np.float64)
+        else:
+            y = encode_y(self, y)
+        check_consistent_length(X, y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        return X, y, sample_weight
+
+    def _fit(self, X, y, sample_weight, held_out, known_categories, shown):
+        """Fit to validated data; `shown` is what callbacks get to see."""
+        is_warm = self.warm_start and is_fitted(self)
+        if not is_warm:
+            # A warm start splits and bins as the first fit did, and goes on drawing.
+            rng = check_random_state(self.random_state)
+            self._random_seed = rng.randint(MAX_SEED, dtype="u8")
+            self._feature_subsample_rng = np.random.default_rng(
+                rng.randint(MAX_SEED, dtype="u8")
+            )
+        validate_parameters(self)
+        constraints = self._constraints(X.shape[1])
+        self._n_features = X.shape[1]
+        self._loss = (
+            self.loss
+            if isinstance(self.loss, BaseLoss)
+            else get_loss(self, sample_weight)
+        )
+        self.do_early_stopping_ = (
+            self._sampling_policy.stops_early(len(y)) or held_out is not None
+            if isinstance(self.early_stopping, str)
+            else self.early_stopping
+        )
+        self._use_validation_data = (
+            self.validation_fraction is not None or held_out is not None
+        )
+        train = X, y, sample_weight
+        if self.do_early_stopping_ and self._use_validation_data and held_out is None:
+            train, held_out = self._hold_out(X, y, sample_weight)
+
+        n_threads = start_threads(effective_n_threads(None))
+        self._in_fit = True  # what scorers predict is binned
+        try:
+            self._boost(
+                train,
+                held_out,
+                known_categories,
+                constraints,
+                is_warm,
+                n_threads,
+                shown,
+            )
+        finally:
+            del self._in_fit
+        self.train_score_ = np.asarray(self.train_score_)
+        self.validation_score_ = np.asarray(self.validation_score_)
+
+    def _constraints(self, n_features):
+        """Constraints on features in the order of the preprocessed matrix."""
+        monotonic = check_monotonic_cst(self, self.monotonic_cst)
+        categorical = self.is_categorical_
+        if categorical is not None:
+            monotonic = np.r_[monotonic[categorical], monotonic[~categorical]]
+            if np.any(monotonic[: np.count_nonzero(categorical)]):
+                raise ValueError(
+                    "Categorical features cannot have monotonic constraints."
+                )
+        return {
+            "monotonic_cst": monotonic,
+            "interaction_cst": check_interaction_cst(self, n_features),
+        }
+
+    def _hold_out(self, X, y, sample_weight):
+        """Split into training and validation part, as scikit-learn does."""
+        parts = train_test_split(
+            X,
+            y,
+            *([] if sample_weight is None else [sample_weight]),
+            test_size=self.validation_fraction,
+            stratify=y if is_classifier(self) else None,
+            random_state=self._random_seed,
+        )
+        if sample_weight is None:
+            parts += [None, None]
+        elif not (parts[4].any() and parts[5].any()):
+            raise ValueError(
+                "All samples with weight are in the training set, or all in the "
+                "validation set: set early_stopping=False, change random_state or pass "
+                "X_val and y_val."
+            )
+        return parts[::2], parts[1::2]
+
+    def _boost(
+        self, train, held_out, known_categories, constraints, is_warm, n_threads, shown
+    ):
+        """Bin the data and add trees until there are enough."""
+        start = time()
+        X, y, sample_weight = train
+        self._bin_mapper = fit_bin_mapper(
+            X,
+            max_bins=self.max_bins,
+            is_categorical=self._is_categorical_remapped,
+            known_categories=known_categories,
+            sample_weight=sample_weight,
+            random_state=self._random_seed,
+            n_threads=n_threads,
+        )
+        if is_warm:
+            if self.max_iter < self.n_iter_:
+                raise ValueError(
+                    f"max_iter={self.max_iter} must be larger than or equal to "
+                    f"n_iter_={self.n_iter_} when warm_start==True"
+                )
+            self._predictors = list(self._predictors)
+            self.train_score_ = list(self.train_score_)
+            self.validation_score_ = list(self.validation_score_)
+        else:
+            self._predictors = []
+            self.train_score_, self.validation_score_ = [], []
+            self.n_insertions_ = 0
+            self._sampling_state = None
+            self._baseline_prediction = self._loss.fit_intercept_only(
+                y_true=y, sample_weight=sample_weight
+            ).reshape((1, -1))
+
+        make_set = partial(
+            TrainingRows,
+            bin_mapper=self._bin_mapper,
+            baseline=self._baseline_prediction,
+            predictors=self._predictors,
+            n_threads=n_threads,
+        )
+        booster = self._make_booster(
+            make_set(X, y, sample_weight), n_threads=n_threads, **constraints
+        )
+        if held_out is not None:
+            held_out = make_set(*held_out)
+            held_out.join_all()
+        stopping = EarlyStopping(self, booster, held_out, is_warm, n_threads)
+        before = self.n_insertions_
+        n_steps = self.max_iter - self.n_iter_
+        shown["fitted"] = self._fitted_so_far
+        with self._progress(n_steps, verbose=False, **shown) as progress:
+            for i in range(self.n_iter_, self.max_iter):
+                iteration_start = time()
+                with progress.step("iteration"):
+                    trees = booster.iterate(self._feature_subsample_rng)
+                    self._predictors.append(trees)
+                    self.n_insertions_ = before + booster.n_insertions
+                    should_stop = stopping.judge(trees)
+                if self.verbose >= 2:
+                    print(f"[{i + 1}/{self.max_iter}] ", end="")
+                    print_iteration(self, iteration_start)
+                if should_stop or progress.should_stop:
+                    break
+        self._sampling_state = booster.state
+        if self.verbose:
+            n_trees = sum(map(len, self._predictors))
+            print(f"Fit {n_trees} trees in {time() - start:.3f} s")
+
+    def _fitted_so_far(self):
+        """Return the attributes of a model of the trees that there are by now."""
+        return {
+            "_in_fit": False,
+            "_predictors": list(self._predictors),
+            "train_score_": np.array(self.train_score_),
+            "validation_score_": np.array(self.validation_score_),
+        }
+
+    def _make_booster(self, data, **options):
+        """Make what adds the trees."""
+        options |= {
+            "loss": self._loss,
+            "bin_mapper": self._bin_mapper,
+            "learning_rate": self.learning_rate,
+            "max_leaf_nodes": self.max_leaf_nodes,
+            "max_depth": self.max_depth,
+            "min_samples_leaf": self.min_samples_leaf,
+            "l2_regularization": self.l2_regularization,
+            "max_features": self.max_features,
+        }
+        can_route = (
+            self.max_leaf_nodes is not None and self.max_leaf_nodes <= MAX_LEAVES
+        )
+        if self.solver == "mab" and not can_route:
+            raise ValueError(
+                f"solver='mab' needs max_leaf_nodes of at most {MAX_LEAVES}, got "
+                f"{self.max_leaf_nodes}."
+            )
+        samples = can_route and self._sampling_policy.samples_rows(
+            data.n_samples, self.n_trees_per_iteration_
+        )
+        if self.solver == "exact" or (self.solver == "auto" and not samples):
+            return Booster(data, **options)
+        return SampledBooster(
+            data,
+            where=self.leaf_values,
+            batch_size=self.batch_size,
+            split_tol=self.split_tol,
+            seed=int(self._random_seed),
+            state=self._sampling_state,
+            **options,
+        )
+
+    def _predict_iterations(self, X, predictors, raw_predictions, is_binned, n_threads):
+        """Add predictions, as scikit-learn does, in a forked child without threads."""
+        super()._predict_iterations(
+            X, predictors, raw_predictions, is_binned, limit_threads(n_threads)
+        )
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each feature in the gain of all splits."""
+        check_is_fitted(self)
+        gain = np.zeros(self._n_features)
+        for predictors in self._predictors:
+            for predictor in predictors:
+                inner = predictor.nodes[predictor.nodes["is_leaf"] == 0]
+                np.add.at(gain, inner["feature_idx"], inner["gain"])
+        if self.is_categorical_ is not None:
+            order = np.argsort(~self.is_categorical_, kind="stable")
+            gain[order] = gain.copy()
+        total = gain.sum()
+        return gain / total if total > 0 else gain

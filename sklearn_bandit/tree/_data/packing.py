@@ -1,0 +1,54 @@
+"""Packing the samples of an estimator: what it refuses, in how many threads."""
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import assert_all_finite
+
+from sklearn_bandit._core.thread_start import start_threads
+
+from .packed_rows import pack
+
+# Kernels number the rows by 32 bits and the features by 16.
+MAX_SAMPLES = np.iinfo(np.int32).max
+MAX_FEATURES = np.iinfo(np.uint16).max + 1
+
+# Matrices with fewer values are packed in milliseconds: threads would not pay.
+MIN_PARALLEL = 1_000_000
+
+
+def check_size(n_samples, n_features):
+    """Raise if rows or features do not fit the index types of the kernels."""
+    if n_samples > MAX_SAMPLES:
+        raise ValueError(
+            f"At most {MAX_SAMPLES} samples are supported, not {n_samples}."
+        )
+    if n_features > MAX_FEATURES:
+        raise ValueError(
+            f"At most {MAX_FEATURES} features are supported; got {n_features}."
+        )
+
+
+def pack_samples(estimator, X, n_threads, random_state, weights=None):
+    """Put samples into bins, refusing what the estimator cannot learn from."""
+    check_size(*X.shape)
+    if X.shape[0] * X.shape[1] < MIN_PARALLEL:
+        n_threads = 1
+    n_threads = start_threads(n_threads)
+    policy = estimator._sampling_policy
+    packed = pack(
+        X,
+        estimator.max_bins,
+        n_threads,
+        random_state,
+        weights=weights,
+        ranking=policy if policy.ranks_values(estimator, X.shape[0]) else None,
+    )
+    allows_missing = (
+        not issparse(X) and estimator.__sklearn_tags__().input_tags.allow_nan
+    )
+    has_missing = packed.has_missing.any() or (
+        weights is not None and not weights.all()
+    )
+    if has_missing and not allows_missing:
+        assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
+    return packed

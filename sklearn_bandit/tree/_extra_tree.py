@@ -1,0 +1,326 @@
+"""Extremely randomised trees."""
+
+from sklearn_bandit._compat import parameter_constraints
+
+from ._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from ._parameters import THRESHOLD_CONSTRAINTS
+
+
+class ExtraTreeClassifier(DecisionTreeClassifier):
+    """An extremely randomised tree classifier.
+
+    Like a decision tree, but with random thresholds: for each feature drawn, the best
+    of `n_thresholds` thresholds that are uniform between its smallest and its largest
+    value in the node. Meant for ensembles.
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        What a split is to decrease: the Gini impurity or the Shannon entropy (two names
+        for the same).
+    splitter : {"best", "random"}, default="random"
+        Whether all thresholds of a feature are tried or random ones.
+    max_depth : int, default=None
+        Most levels below the root; None for no limit.
+    min_samples_split : int or float, default=2
+        Nodes with fewer samples become leaves; a float is a share of all samples.
+    min_samples_leaf : int or float, default=1
+        Splits that leave fewer samples on a side are not made; a float is a share of
+        all samples. Above 1 the rows of each bin have to be counted, which costs time.
+    min_weight_fraction_leaf : float, default=0.0
+        Splits that leave a smaller share of the total weight on a side are not made.
+    max_features : {"sqrt", "log2"}, int or float, default="sqrt"
+        Number of features to look at in each node (a float: share of them; None: all).
+        They are drawn among the features that still vary in the node; scikit-learn
+        counts constant ones that it happens to draw. Fewer make trees faster and more
+        diverse.
+    random_state : int, RandomState instance or None, default=None
+        Controls all random choices: bootstrap samples, features, thresholds and the
+        rows that the bandit samples. The model does not depend on the number of
+        threads.
+    max_leaf_nodes : int, default=None
+        Grow best first, to at most that many leaves; None grows depth first, which is
+        faster per node.
+    min_impurity_decrease : float, default=0.0
+        Splits that decrease the impurity (weighted by the node's share of the data) by
+        less are not made.
+    class_weight : dict, list of dict, "balanced" or None, default=None
+        Weights of the classes; "balanced" gives every class the same total weight.
+    ccp_alpha : non-negative float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning; 0 does not prune.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        Monotonic constraints: 1 the prediction (probability of the second class) must
+        not decrease with the feature, -1 it must not increase, 0 none. Nodes are then
+        searched exactly.
+    n_thresholds : int or "sqrt", default=1
+        Number of random thresholds per feature and node, of which the best is taken; 1
+        as in scikit-learn, "sqrt" of the number of features as in the thesis. More make
+        trees better and more alike.
+    solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
+        How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
+        or more (64,000 where regressors search all features), until the best feature is
+        known (MABSplit), "exact" always uses all rows, "auto" samples from 50,000 rows
+        on. Smaller nodes are searched exactly by all of them. "mab-thesis" is the rule
+        of the thesis that MABSplit comes from, with an arm for every threshold: for
+        comparison.
+    max_bins : int, default=255
+        Bins per feature, at most 255. Features with no more distinct values lose
+        nothing. Of others, large nodes only see quantiles, while nodes with at most 255
+        samples use the values themselves; with 255 bins and at most 32,767 samples in
+        all (8,000 in forests that may sample), so does every node that is searched
+        exactly. Fewer bins are faster.
+    delta : float, default=0.01
+        Probability, per node, that a feature is chosen whose gain is smaller than the
+        best one's by more than the tolerance. Smaller needs more samples; 0 is exact.
+    batch_size : int, default=2048
+        Rows of the first sample in a node; it doubles until the search is decided.
+        Nodes with fewer than four times as many rows are searched exactly.
+    tol : float, default=0.1
+        Near ties: features whose gain is smaller than the best by at most this share of
+        it, or by a fiftieth of this share of the node's impurity (a tenth where all
+        features are searched; not if thresholds are random), count as equally good.
+        With 0 the bandit goes on until exact histograms decide between close rivals.
+    max_insertions : int, default=None
+        Budget of insertions into histograms; nodes whose search it does not allow
+        become leaves. It is never exceeded.
+
+    Attributes
+    ----------
+    tree_ : sklearn.tree._tree.Tree
+        The tree: a genuine tree of scikit-learn, for all tools that read these.
+    max_features_ : int
+        Number of features looked at in a node.
+    classes_ : ndarray of shape (n_classes,), or list of them
+        The class labels.
+    n_classes_ : int or list of int
+        Number of classes (of each output).
+    n_outputs_ : int
+        Number of outputs.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Feature names, if `X` had any.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in the decrease of impurity.
+    n_insertions_ : int
+        Insertions of a sample into a feature's histogram: what the search for splits
+        cost.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_bandit.tree import ExtraTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ExtraTreeClassifier(max_depth=8, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.8)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **parameter_constraints(DecisionTreeClassifier),
+        **THRESHOLD_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion="gini",
+        splitter="random",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features="sqrt",
+        random_state=None,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        class_weight=None,
+        ccp_alpha=0.0,
+        monotonic_cst=None,
+        n_thresholds=1,
+        solver="mab",
+        max_bins=255,
+        delta=0.01,
+        batch_size=2048,
+        tol=0.1,
+        max_insertions=None,
+    ):
+        super().__init__(
+            criterion=criterion,
+            splitter=splitter,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            max_leaf_nodes=max_leaf_nodes,
+            class_weight=class_weight,
+            random_state=random_state,
+            min_impurity_decrease=min_impurity_decrease,
+            monotonic_cst=monotonic_cst,
+            ccp_alpha=ccp_alpha,
+            solver=solver,
+            max_bins=max_bins,
+            delta=delta,
+            batch_size=batch_size,
+            tol=tol,
+            max_insertions=max_insertions,
+        )
+        self.n_thresholds = n_thresholds
+
+
+class ExtraTreeRegressor(DecisionTreeRegressor):
+    """An extremely randomised tree regressor.
+
+    Like a decision tree, but with random thresholds: for each feature drawn, the best
+    of `n_thresholds` thresholds that are uniform between its smallest and its largest
+    value in the node. Meant for ensembles.
+
+    Parameters
+    ----------
+    criterion : {"squared_error", "friedman_mse", "poisson", "absolute_error"}, \
+            default="squared_error"
+        What a split is to decrease: the squared error ("friedman_mse" is the same),
+        half the Poisson deviance, for counts and frequencies, or the absolute error,
+        which is robust and slow, and is always searched exactly.
+    splitter : {"best", "random"}, default="random"
+        Whether all thresholds of a feature are tried or random ones.
+    max_depth : int, default=None
+        Most levels below the root; None for no limit.
+    min_samples_split : int or float, default=2
+        Nodes with fewer samples become leaves; a float is a share of all samples.
+    min_samples_leaf : int or float, default=1
+        Splits that leave fewer samples on a side are not made; a float is a share of
+        all samples. Above 1 the rows of each bin have to be counted, which costs time.
+    min_weight_fraction_leaf : float, default=0.0
+        Splits that leave a smaller share of the total weight on a side are not made.
+    max_features : {"sqrt", "log2"}, int or float, default=1.0
+        Number of features to look at in each node (a float: share of them; None: all).
+        They are drawn among the features that still vary in the node; scikit-learn
+        counts constant ones that it happens to draw. Fewer make trees faster and more
+        diverse.
+    random_state : int, RandomState instance or None, default=None
+        Controls all random choices: bootstrap samples, features, thresholds and the
+        rows that the bandit samples. The model does not depend on the number of
+        threads.
+    max_leaf_nodes : int, default=None
+        Grow best first, to at most that many leaves; None grows depth first, which is
+        faster per node.
+    min_impurity_decrease : float, default=0.0
+        Splits that decrease the impurity (weighted by the node's share of the data) by
+        less are not made.
+    ccp_alpha : non-negative float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning; 0 does not prune.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        Monotonic constraints: 1 the prediction (probability of the second class) must
+        not decrease with the feature, -1 it must not increase, 0 none. Nodes are then
+        searched exactly.
+    n_thresholds : int or "sqrt", default=1
+        Number of random thresholds per feature and node, of which the best is taken; 1
+        as in scikit-learn, "sqrt" of the number of features as in the thesis. More make
+        trees better and more alike.
+    solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
+        How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
+        or more (64,000 where regressors search all features), until the best feature is
+        known (MABSplit), "exact" always uses all rows, "auto" samples from 50,000 rows
+        on. Smaller nodes are searched exactly by all of them. "mab-thesis" is the rule
+        of the thesis that MABSplit comes from, with an arm for every threshold: for
+        comparison.
+    max_bins : int, default=255
+        Bins per feature, at most 255. Features with no more distinct values lose
+        nothing. Of others, large nodes only see quantiles, while nodes with at most 255
+        samples use the values themselves; with 255 bins and at most 32,767 samples in
+        all (8,000 in forests that may sample), so does every node that is searched
+        exactly. Fewer bins are faster.
+    delta : float, default=0.01
+        Probability, per node, that a feature is chosen whose gain is smaller than the
+        best one's by more than the tolerance. Smaller needs more samples; 0 is exact.
+    batch_size : int, default=2048
+        Rows of the first sample in a node; it doubles until the search is decided.
+        Nodes with fewer than four times as many rows are searched exactly.
+    tol : float, default=0.1
+        Near ties: features whose gain is smaller than the best by at most this share of
+        it, or by a fiftieth of this share of the node's impurity (a tenth where all
+        features are searched; not if thresholds are random), count as equally good.
+        With 0 the bandit goes on until exact histograms decide between close rivals.
+    max_insertions : int, default=None
+        Budget of insertions into histograms; nodes whose search it does not allow
+        become leaves. It is never exceeded.
+
+    Attributes
+    ----------
+    tree_ : sklearn.tree._tree.Tree
+        The tree: a genuine tree of scikit-learn, for all tools that read these.
+    max_features_ : int
+        Number of features looked at in a node.
+    n_outputs_ : int
+        Number of outputs.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Feature names, if `X` had any.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in the decrease of impurity.
+    n_insertions_ : int
+        Insertions of a sample into a feature's histogram: what the search for splits
+        cost.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_bandit.tree import ExtraTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ExtraTreeRegressor(max_depth=8, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.3)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **parameter_constraints(DecisionTreeRegressor),
+        **THRESHOLD_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion="squared_error",
+        splitter="random",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=1.0,
+        random_state=None,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        monotonic_cst=None,
+        n_thresholds=1,
+        solver="mab",
+        max_bins=255,
+        delta=0.01,
+        batch_size=2048,
+        tol=0.1,
+        max_insertions=None,
+    ):
+        super().__init__(
+            criterion=criterion,
+            splitter=splitter,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            max_leaf_nodes=max_leaf_nodes,
+            random_state=random_state,
+            min_impurity_decrease=min_impurity_decrease,
+            monotonic_cst=monotonic_cst,
+            ccp_alpha=ccp_alpha,
+            solver=solver,
+            max_bins=max_bins,
+            delta=delta,
+            batch_size=batch_size,
+            tol=tol,
+            max_insertions=max_insertions,
+        )
+        self.n_thresholds = n_thresholds
