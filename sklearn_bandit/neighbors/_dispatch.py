@@ -238,16 +238,11 @@ def _by_buckets(index, queries, stats, coefs, request, answer):
         epsilon=request.epsilon,
         # Survivors are computed when sampling is predicted to cost more than that.
         give_up_fraction=1.0,
+        order=index.by_norm(),
+        bucket_size=bucket_size,
     )
     index.searcher.search_buckets(
-        queries,
-        stats,
-        coefs,
-        plan,
-        index.by_norm(),
-        bucket_size,
-        request.n_threads,
-        answer,
+        queries, stats, coefs, plan, request.n_threads, answer
     )
 
 

@@ -101,6 +101,10 @@ class Plan:
         Give up when sampling is predicted to cost more than this fraction of BLAS.
     blocks : References, default=None
         Blocks of the atoms, to go on with where the sample does not decide.
+    order : ndarray of intp, default=None
+        Slots by decreasing norm, for a search in buckets.
+    bucket_size : int, default=0
+        Atoms of a bucket.
     """
 
     k: int
@@ -109,3 +113,5 @@ class Plan:
     epsilon: float
     give_up_fraction: float
     blocks: References | None = None
+    order: np.ndarray | None = None
+    bucket_size: int = 0

@@ -5,13 +5,12 @@ interpreter, one query a thread. Queries that sampling cannot decide cheaply are
 the caller. It computes them with BLAS, and `Searcher.pick` chooses from the result.
 
 Several threads may search with one `Searcher` at the same time, with the interpreter's
-lock or without it. Nothing in it changes once it is set up, except for the spare
-memory, which has a lock of its own.
+lock or without it. Nothing in it changes once it is set up, except for the pool
+of memory, which has a lock of its own.
 """
 
 import numpy as np
 
-cimport cython
 from cython cimport floating
 
 from ._answer cimport Answer
@@ -34,17 +33,12 @@ from ._direct_sampling cimport (
     References,
 )
 from ._query cimport SampleSearch, Task, search_query, search_query_references
-from ._survivors cimport Survivors, free_survivors, new_survivors
+from ._survivors cimport Survivors, SurvivorsPool
 
 # Fewer scores than this are searched by one thread. The threads of BLAS still wait for
 # work on the other processors, and starting a second thread there takes longer
 # (measured: 20 ms) than all of the work.
 cdef Py_ssize_t MIN_PARALLEL = 1 << 22
-
-cdef enum:
-    # Blocks of memory that are kept for the next single queries. This many threads may
-    # search at once without new memory for each query.
-    MAX_SPARE = 8
 
 _SAMPLINGS = {"blocks": BLOCKS, "weighted": WEIGHTED, "ordered": ORDERED}
 _RADII = {"paired": PAIRED, "bernstein": BERNSTEIN, "hoeffding": HOEFFDING}
@@ -73,16 +67,14 @@ cdef class Searcher:
     cdef CoordinateSample sample
     cdef bint is_double
     cdef object owners      # keeps the arrays that the pointers point into
-    cdef Survivors* spare[MAX_SPARE]    # memory for one query each, for the next calls
-    cdef int n_spare
-    cdef cython.pymutex lock            # on these two
+    cdef SurvivorsPool pool
     cdef readonly object slots
 
     def __cinit__(self, first, second, slots, double rounding, norms):
         cdef const Py_ssize_t[::1] slot_view = slots
         cdef const double[::1] norm_view
 
-        self.n_spare = 0
+        self.pool = SurvivorsPool()
         self.owners = [first, second, slots, norms]
         self.slots = slots
         self.is_double = first.dtype == np.float64
@@ -109,12 +101,6 @@ cdef class Searcher:
         self.sample.scale = 1.0
         self.sample.rounding = rounding
         self.sample.norms = self.task.norms
-
-    def __dealloc__(self):
-        cdef int i
-
-        for i in range(self.n_spare):
-            free_survivors(self.spare[i])
 
     cdef const void* _entries(self, array) except? NULL:
         """Where an array of the atoms' type begins."""
@@ -163,8 +149,8 @@ cdef class Searcher:
     def search(
         self,
         const floating[:, ::1] queries,
-        const double[:, ::1] stats,
-        const double[:, ::1] coefs,
+        stats,
+        coefs,
         plan,
         int n_threads,
         Answer answer,
@@ -194,13 +180,11 @@ cdef class Searcher:
         cdef Py_ssize_t i, n_given_up = 0
         flags = np.empty(queries.shape[0], dtype=np.uint8)
         cdef unsigned char[::1] given_up = flags
-        cdef Batch batch = _batch(queries, stats, n_threads, answer)
+        cdef Batch batch = _batch(stats, coefs, n_threads, answer)
         cdef SampleSearch search
 
         _check_queries(self, queries, answer)
         self._start_search(plan, &search)
-        if self.sample.n_components > 0:
-            batch.coefs = &coefs[0, 0]
         with nogil:
             search_all(&search, &queries[0, 0], &batch, &given_up[0])
         for i in range(queries.shape[0]):
@@ -214,7 +198,7 @@ cdef class Searcher:
         double high,
         double few,
         plan,
-        double[:, ::1] stats,
+        stats,
         Answer answer,
     ):
         """Describe a single query and search for it, in one call.
@@ -240,6 +224,7 @@ cdef class Searcher:
         {"found", "given up", "special"}
             Special queries (NaN, infinity, out of range, sparse) are not searched for.
         """
+        cdef double[:, ::1] stats_out = stats
         cdef SampleSearch search
         cdef Survivors* survivors
         cdef bint given_up = True, is_special
@@ -251,19 +236,19 @@ cdef class Searcher:
             describe_vector(
                 &query[0, 0], self.sample.n_features,
                 <const floating*> self.sample.components, self.sample.n_components,
-                few, &stats[0, 0], survivors.coefs,
+                few, &stats_out[0, 0], survivors.coefs,
             )
             is_special = (
-                stats[0, 0] != 0.0
-                or stats[0, 1] <= few
-                or not low <= stats[0, 2] <= high
+                stats_out[0, 0] != 0.0
+                or stats_out[0, 1] <= few
+                or not low <= stats_out[0, 2] <= high
             )
             if not is_special:
                 given_up = search_query(
-                    &search, &query[0, 0], &stats[0, 0], survivors.coefs, survivors,
+                    &search, &query[0, 0], &stats_out[0, 0], survivors.coefs, survivors,
                     answer.first,
                 )
-        self._give_back(survivors)
+        self.pool.give_back(survivors)
         if is_special:
             return "special"
         return "given up" if given_up else "found"
@@ -271,11 +256,9 @@ cdef class Searcher:
     def search_buckets(
         self,
         const floating[:, ::1] queries,
-        const double[:, ::1] stats,
-        const double[:, ::1] coefs,
+        stats,
+        coefs,
         plan,
-        const Py_ssize_t[::1] order,
-        Py_ssize_t bucket_size,
         int n_threads,
         Answer answer,
     ):
@@ -283,22 +266,17 @@ cdef class Searcher:
 
         Parameters
         ----------
-        queries, stats, coefs, plan, n_threads
+        queries, stats, coefs, plan, n_threads, answer
             As for `search`.
-        order : ndarray of intp
-            Slots by decreasing norm.
-        bucket_size : int
-            Atoms of a bucket.
-        answer : Answer
-            Written.
         """
-        cdef Batch batch = _batch(queries, stats, n_threads, answer)
+        cdef const Py_ssize_t[::1] order = plan.order
+        cdef Py_ssize_t bucket_size = plan.bucket_size
+        cdef Batch batch = _batch(stats, coefs, n_threads, answer)
         cdef SampleSearch search
         cdef int n_failed
 
         _check_queries(self, queries, answer)
         self._start_search(plan, &search)
-        batch.coefs = &coefs[0, 0]
         with nogil:
             n_failed = search_all_buckets(
                 &search, &queries[0, 0], &batch, &order[0], bucket_size
@@ -309,7 +287,7 @@ cdef class Searcher:
     def search_support(
         self,
         const floating[:, ::1] queries,
-        const double[:, ::1] stats,
+        stats,
         int n_threads,
         Answer answer,
     ):
@@ -326,7 +304,7 @@ cdef class Searcher:
         answer : Answer
             Written.
         """
-        cdef Batch batch = _batch(queries, stats, n_threads, answer)
+        cdef Batch batch = _batch(stats, None, n_threads, answer)
         cdef Task task = self._task_for(answer.k)
         cdef int n_failed
 
@@ -339,7 +317,7 @@ cdef class Searcher:
     def pick(
         self,
         const floating[:, ::1] queries,
-        const double[:, ::1] stats,
+        stats,
         const floating[:, ::1] scores,
         int n_threads,
         Answer answer,
@@ -359,7 +337,7 @@ cdef class Searcher:
         answer : Answer
             Written; multiplications are added to its counts.
         """
-        cdef Batch batch = _batch(queries, stats, n_threads, answer)
+        cdef Batch batch = _batch(stats, None, n_threads, answer)
         cdef Task task = self._task_for(answer.k)
         cdef int n_failed
 
@@ -404,7 +382,7 @@ cdef class Searcher:
             given_up = search_query_references(
                 &task, &sampled, &query[0, 0], survivors, answer.first
             )
-        self._give_back(survivors)
+        self.pool.give_back(survivors)
         return given_up
 
     cdef Task _task_for(self, Py_ssize_t k) except *:
@@ -438,32 +416,10 @@ cdef class Searcher:
         return 0
 
     cdef Survivors* _take(self) except NULL:
-        """Memory for one query that nothing else uses, and what is still stored in it.
-
-        The caller gives it back.
-        """
-        cdef Survivors* survivors = NULL
-
-        with self.lock:
-            if self.n_spare > 0:
-                self.n_spare -= 1
-                survivors = self.spare[self.n_spare]
-        if survivors == NULL:
-            survivors = new_survivors(
-                self.task.n_slots, self.sample.n_coordinates, self.sample.n_components
-            )
-        if survivors == NULL:
-            raise MemoryError("No memory to search.")
-        return survivors
-
-    cdef void _give_back(self, Survivors* survivors) noexcept:
-        """Keep the memory for another query, if there is room for it."""
-        with self.lock:
-            if self.n_spare < MAX_SPARE:
-                self.spare[self.n_spare] = survivors
-                self.n_spare += 1
-                survivors = NULL
-        free_survivors(survivors)
+        """Memory for one query; the caller gives it back to the pool."""
+        return self.pool.take(
+            self.task.n_slots, self.sample.n_coordinates, self.sample.n_components
+        )
 
 
 cdef int _check_queries(
@@ -483,19 +439,19 @@ cdef const void* _address(const floating[:, ::1] array) noexcept:
     return &array[0, 0]
 
 
-cdef Batch _batch(
-    const floating[:, ::1] queries,
-    const double[:, ::1] stats,
-    int n_threads,
-    Answer answer,
-) noexcept:
-    """The queries of a call; their coefficients are left to the caller."""
+cdef Batch _batch(stats, coefs, int n_threads, Answer answer) except *:
+    """The queries of a call; `coefs` may be None."""
+    cdef const double[:, ::1] stat_view = stats
+    cdef const double[:, ::1] coef_view
     cdef Batch batch
 
-    batch.n_queries = queries.shape[0]
+    batch.n_queries = answer.n_queries
     batch.n_threads = n_threads
-    batch.stats = &stats[0, 0]
+    batch.stats = &stat_view[0, 0]
     batch.coefs = NULL
+    if coefs is not None and coefs.shape[1] > 0:
+        coef_view = coefs
+        batch.coefs = &coef_view[0, 0]
     batch.first = answer.first
     return batch
 

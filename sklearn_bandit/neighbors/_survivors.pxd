@@ -1,6 +1,12 @@
 """The atoms that a search has not dropped yet; see ``_survivors.pyx``."""
 
+cimport cython
+
 from sklearn_bandit.bandit._radii cimport Quantiles
+
+cdef enum:
+    # Memory that a pool keeps: for this number of threads that search at once.
+    MAX_SPARE = 8
 
 
 cdef enum Outcome:
@@ -31,6 +37,17 @@ cdef struct Survivors:
     Py_ssize_t n_filled         # tiles for which the residual is known
     double* coefs               # of the query on the components, where not elsewhere
     Quantiles quantiles         # kept for the next query: each takes microseconds
+
+
+cdef class SurvivorsPool:
+    cdef Survivors* spare[MAX_SPARE]
+    cdef int n_spare
+    cdef cython.pymutex lock    # on these two
+
+    cdef Survivors* take(
+        self, Py_ssize_t n_atoms, Py_ssize_t n_coordinates, Py_ssize_t n_components
+    ) except NULL
+    cdef void give_back(self, Survivors* survivors) noexcept
 
 
 cdef Survivors* new_survivors(

@@ -1,4 +1,4 @@
-"""The atoms that a search has not dropped yet."""
+"""The atoms that a search has not dropped yet, and the memory for them."""
 
 from libc.math cimport INFINITY
 from libc.stdlib cimport free
@@ -53,6 +53,50 @@ cdef void free_survivors(Survivors* survivors) noexcept nogil:
         free(survivors.slots)
         free(survivors.total)
         free(survivors)
+
+
+cdef class SurvivorsPool:
+    """Memory for single queries that is kept for the next ones.
+
+    Several threads may use a pool at the same time.
+    """
+
+    def __cinit__(self):
+        self.n_spare = 0
+
+    def __dealloc__(self):
+        cdef int i
+
+        for i in range(self.n_spare):
+            free_survivors(self.spare[i])
+
+    cdef Survivors* take(
+        self, Py_ssize_t n_atoms, Py_ssize_t n_coordinates, Py_ssize_t n_components
+    ) except NULL:
+        """Memory that nothing else uses; the sizes must be the same in all calls.
+
+        The quantiles of the last search are still in it. The caller gives it back.
+        """
+        cdef Survivors* survivors = NULL
+
+        with self.lock:
+            if self.n_spare > 0:
+                self.n_spare -= 1
+                survivors = self.spare[self.n_spare]
+        if survivors == NULL:
+            survivors = new_survivors(n_atoms, n_coordinates, n_components)
+        if survivors == NULL:
+            raise MemoryError("No memory to search.")
+        return survivors
+
+    cdef void give_back(self, Survivors* survivors) noexcept:
+        """Keep the memory for another query, if there is room for it."""
+        with self.lock:
+            if self.n_spare < MAX_SPARE:
+                self.spare[self.n_spare] = survivors
+                self.n_spare += 1
+                survivors = NULL
+        free_survivors(survivors)
 
 
 cdef void set_quantiles(Survivors* survivors, double arm_delta) noexcept nogil:
