@@ -34,8 +34,11 @@ cdef class Answer:
 
     def part(self, Py_ssize_t start, Py_ssize_t stop):
         """Return the answer for some queries, which shares its memory with this one."""
-        cdef Answer part = Answer.__new__(Answer)
+        cdef Answer part
 
+        if start == 0 and stop == self.n_queries:
+            return self
+        part = Answer.__new__(Answer)
         part.slots = self.slots[start:stop]
         part.products = self.products[start:stop]
         part.counts = self.counts[start:stop]

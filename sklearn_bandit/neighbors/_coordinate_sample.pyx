@@ -110,7 +110,7 @@ cdef Outcome search_sample(
     last_quantile = tabled_quantile(&survivors.quantiles, sample.n_coordinates / 3.0)
     n_used = sample.offsets[1]
     _fill_residual(sample, query.coefs, entries, 0, survivors)
-    _sum_products(sample, query, survivors)
+    _sum_products(sample, survivors)
     choose_leader(survivors, k)
     quantile = _query_quantile(sample, query, n_used, survivors)
     # Standard deviations of single atoms bound those of differences from above.
@@ -121,7 +121,7 @@ cdef Outcome search_sample(
         if _probed_work(sample, query, last_quantile, survivors) > budget:
             return GIVEN_UP
     if survivors.n_left > k:
-        _start_differences(sample, query, 1, survivors)
+        _start_differences(sample, 1, survivors)
         _paired_radii(sample, query, 1, quantile, survivors)
         drop(survivors, k)
 
@@ -139,7 +139,7 @@ cdef Outcome search_sample(
         if t == sample.n_tiles:
             return OPEN
         _fill_residual(sample, query.coefs, entries, t, survivors)
-        _add_differences(sample, query, t, survivors)
+        _add_differences(sample, t, survivors)
         t += 1
         n_used = sample.offsets[t]
         quantile = _query_quantile(sample, query, n_used, survivors)
@@ -147,7 +147,7 @@ cdef Outcome search_sample(
         drop(survivors, k)
         if survivors.n_left > k and _should_change_leader(survivors, k, n_used):
             choose_leader(survivors, k)
-            _start_differences(sample, query, t, survivors)
+            _start_differences(sample, t, survivors)
             _paired_radii(sample, query, t, quantile, survivors)
             drop(survivors, k)
     return DECIDED
@@ -260,15 +260,21 @@ cdef double _slack(
     )
 
 
-cdef void _sum_products(
-    const CoordinateSample* sample, const SampleQuery* query, Survivors* survivors
-) noexcept nogil:
-    """Sums of products and of their squares over the first tile; means from them."""
-    cdef Py_ssize_t i, width = sample.offsets[1]
+cdef void _clear_sums(Survivors* survivors) noexcept nogil:
+    cdef Py_ssize_t i
 
     for i in range(survivors.n_left):
         survivors.total[i] = 0.0
         survivors.square[i] = 0.0
+
+
+cdef void _sum_products(
+    const CoordinateSample* sample, Survivors* survivors
+) noexcept nogil:
+    """Sums of products and of their squares over the first tile; means from them."""
+    cdef Py_ssize_t i, width = sample.offsets[1]
+
+    _clear_sums(survivors)
     _products(
         sample.tiles[0], survivors.residual, width, survivors.slots, survivors.n_left,
         survivors.total, survivors.square,
@@ -307,26 +313,18 @@ cdef void _marginal_radii(
 
 
 cdef void _start_differences(
-    const CoordinateSample* sample,
-    const SampleQuery* query,
-    Py_ssize_t n_tiles,
-    Survivors* survivors,
+    const CoordinateSample* sample, Py_ssize_t n_tiles, Survivors* survivors
 ) noexcept nogil:
     """Sum the differences to the leader over the first tiles."""
-    cdef Py_ssize_t i, t
+    cdef Py_ssize_t t
 
-    for i in range(survivors.n_left):
-        survivors.total[i] = 0.0
-        survivors.square[i] = 0.0
+    _clear_sums(survivors)
     for t in range(n_tiles):
-        _add_differences(sample, query, t, survivors)
+        _add_differences(sample, t, survivors)
 
 
 cdef void _add_differences(
-    const CoordinateSample* sample,
-    const SampleQuery* query,
-    Py_ssize_t t,
-    Survivors* survivors,
+    const CoordinateSample* sample, Py_ssize_t t, Survivors* survivors
 ) noexcept nogil:
     """Add one tile to the sums of the differences to the leader."""
     cdef Py_ssize_t width = sample.offsets[t + 1] - sample.offsets[t]

@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 
 
-@dataclass
+@dataclass(slots=True)
 class Request:
     """What a call asks for, after validation."""
 
@@ -23,7 +23,7 @@ class Request:
     with_products: bool = True  # whether the caller wants the inner products
 
 
-@dataclass
+@dataclass(slots=True)
 class References:
     """What is sampled from the atoms for a query, and in which order.
 
@@ -82,7 +82,7 @@ class References:
     give_up_fraction: float = inf
 
 
-@dataclass
+@dataclass(slots=True)
 class Plan:
     """How to search in the coordinate sample.
 
