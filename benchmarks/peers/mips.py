@@ -12,6 +12,8 @@ from scipy.stats import binom
 from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import OrthogonalMatchingPursuit
+from sklearn_bandit.neighbors._answer import Answer
+from sklearn_bandit.neighbors._description import describe_queries
 from threadpoolctl import threadpool_limits
 
 from sklearn_bandit.datasets import (
@@ -493,18 +495,18 @@ def cost_of_a_query(atoms, queries):
     """Return microseconds, those beside the passes over q (twice), multiplications."""
     n_queries, n_features = queries.shape
     search = BanditMIPS(1, delta=DELTA, random_state=0).fit(atoms)
-    describe = search._index.searcher.describe
-    few = n_features // _dispatch.SPARSE_SHARE
+    few = n_features // _dispatch.SPARSE_RATIO
     blocks = [queries[i : i + 1] for i in range(n_queries)]
     other = np.ones(1_000_000, dtype=np.float32)
     scores = np.zeros((1, len(atoms)), dtype=np.float32)
     scores[0, 0] = 1e30
-    answer = _dispatch.Answer(1, 1).arrays
+    answer = Answer(1, 1)
+    limits = search._index.components, 0.0, np.inf, few, 1
 
     def read(block):
         # What reads all of q: norm and component, and the product of one atom.
-        stats = describe(block, 1, 0, np.inf, few)[0]
-        search._index.searcher.pick(block, stats, scores, 1, 1, *answer)
+        stats = describe_queries(block, *limits)[0]
+        search._index.searcher.pick(block, stats, scores, 1, answer)
 
     def for_all(call, before=lambda: None):
         for block in blocks:

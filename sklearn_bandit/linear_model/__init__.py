@@ -3,7 +3,7 @@
 - ``_matching_pursuit``: :class:`BanditMatchingPursuit`, sparse approximation of a
   signal by few of many atoms; each step is a maximum inner product search by sampling
 - ``_row_sample``: atoms and signals at random rows
-- ``_elimination``: the race of the atoms on these, and pursuits by races alone
+- ``_elimination``: elimination of atoms on these, and pursuits by elimination alone
 - ``_coefficients``: coefficients of one signal, from inner products
 - ``_gram``: exact inner products of the atoms, computed when needed
 - ``_inner_products``: their kernel

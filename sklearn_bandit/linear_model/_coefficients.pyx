@@ -2,7 +2,7 @@
 
 Matching pursuit adds to the coefficient of the atom just chosen. Orthogonal matching
 pursuit solves for all of them: the Cholesky factor of the Gram matrix gets one more row
-for each atom, so that a step takes as many operations as the matrix has entries.
+for each atom, so that a step takes about one operation for each entry of it.
 """
 
 import numpy as np
@@ -12,12 +12,12 @@ from libc.stdlib cimport free
 
 from sklearn_bandit._core.memory cimport reallocate
 
-# An atom that has no more than this share of its squared norm outside of the span of
-# those chosen depends on them: the rest is rounding.
+# An atom depends on the chosen ones if at most this fraction of its squared norm is
+# outside of their span: the rest is rounding.
 cdef double DEPENDENT = 1e-12
 
 
-cdef class Fit:
+cdef class Coefficients:
     """Atoms chosen for a signal, and their coefficients.
 
     Parameters
@@ -50,8 +50,8 @@ cdef class Fit:
         return support
 
     @property
-    def coefficients(self):
-        """Their coefficients."""
+    def values(self):
+        """The coefficients of the support."""
         coefs = np.empty(self.n_chosen)
         cdef double[::1] out = coefs
         cdef Py_ssize_t i
@@ -62,11 +62,11 @@ cdef class Fit:
 
     @property
     def energy(self):
-        """How much of the signal's squared norm is explained."""
+        """The part of the signal's squared norm that is explained."""
         return self.explained()
 
     def add(self, Py_ssize_t atom, const double[::1] products):
-        """Take an atom in.
+        """Add an atom to the support.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ cdef class Fit:
         Returns
         -------
         bool
-            False if it has nothing to add.
+            False if the atom depends on the support, or is zero.
         """
         if products.shape[0] != 2 + self.n_chosen:
             raise ValueError("An atom comes with its products with all of the support.")
@@ -107,7 +107,7 @@ cdef class Fit:
         return True
 
     cdef double explained(self) noexcept nogil:
-        """How much of the signal's squared norm is explained."""
+        """The part of the signal's squared norm that is explained."""
         cdef Py_ssize_t i, j
         cdef double total = 0.0
         cdef double* row = self.gram
@@ -129,7 +129,7 @@ cdef class Fit:
         return -1
 
     cdef int _make_room(self) except -1:
-        """Have room for one more atom."""
+        """Make room for one more atom."""
         cdef Py_ssize_t n = self.room
 
         if self.n_chosen < n:
@@ -166,7 +166,7 @@ cdef class Fit:
         return True
 
     cdef void _append(self, Py_ssize_t atom, const double* products) noexcept nogil:
-        """Put an atom behind the others."""
+        """Append an atom to the support."""
         cdef Py_ssize_t i, n = self.n_chosen
         cdef double* row = self.gram + n * (n + 1) // 2
         cdef double* new
@@ -186,7 +186,7 @@ cdef class Fit:
         self.n_chosen += 1
 
     cdef void _solve(self) noexcept nogil:
-        """Fit all coefficients anew, by backward substitution."""
+        """Coefficients all coefficients anew, by backward substitution."""
         cdef Py_ssize_t i, j, n = self.n_chosen
         cdef double* row = self.factor + n * (n + 1) // 2
 

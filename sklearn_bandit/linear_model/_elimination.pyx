@@ -1,4 +1,8 @@
-"""The race of the atoms on a sample of the rows, and pursuits by races alone."""
+"""Elimination of atoms on a sample of the rows, and pursuits by elimination alone.
+
+An atom is two arms, one for each sign of its inner product with the residual. Rows are
+the references.
+"""
 
 import numpy as np
 
@@ -15,10 +19,10 @@ from sklearn_bandit.bandit._radii cimport (
     tabled_paired_radius,
 )
 
-from ._coefficients cimport Fit
+from ._coefficients cimport Coefficients
 from ._row_sample cimport (
     Portion,
-    Sample,
+    RowSample,
     add_products,
     first_rows,
     portions_for,
@@ -26,35 +30,35 @@ from ._row_sample cimport (
 )
 
 
-cdef class Race:
-    """Comparison of atoms on a sample.
+cdef class Elimination:
+    """Elimination of the atoms whose inner product with a residual is not the largest.
 
     Parameters
     ----------
-    sample : Sample
+    sample : RowSample
         The sample.
     centred : bool
         Whether columns are taken relative to their means.
     """
 
-    cdef Sample sample
+    cdef RowSample sample
     cdef bint centred
-    cdef readonly Py_ssize_t n_multiplied   # products of entries, in all races
+    cdef readonly Py_ssize_t n_multiplied   # products of entries, in all eliminations
     cdef Quantiles quantiles                # of the last error probability
-    cdef Py_ssize_t[::1] alive              # the atoms that have not fallen
+    cdef Py_ssize_t[::1] survivors              # the atoms that are not dropped yet
     cdef Py_ssize_t[::1] kept
     cdef double[:, ::1] work
-    cdef double[::1] means                  # of columns, NaN where not known yet,
-    cdef Py_ssize_t mean_portions           # over so many portions
+    cdef double[::1] means                  # of columns, NaN where not known yet
+    cdef Py_ssize_t mean_portions           # portions that the means are taken over
 
-    def __cinit__(self, Sample sample, bint centred):
+    def __cinit__(self, RowSample sample, bint centred):
         cdef Py_ssize_t n = sample.n_atoms
 
         self.sample = sample
         self.centred = centred
         self.n_multiplied = 0
         start_quantiles(&self.quantiles, 0.0)
-        self.alive = np.empty(n, dtype=np.intp)
+        self.survivors = np.empty(n, dtype=np.intp)
         self.kept = np.empty(n, dtype=np.intp)
         self.work = np.empty((4, n + 2))
         self.means = np.empty(sample.n_columns)
@@ -72,7 +76,7 @@ cdef class Race:
 
     def pursue(
         self,
-        Fit fit,
+        Coefficients coefficients,
         Py_ssize_t signal,
         Py_ssize_t n_steps,
         double tol,
@@ -84,30 +88,30 @@ cdef class Race:
 
         Parameters
         ----------
-        fit : Fit
-            Takes in what is chosen.
+        coefficients : Coefficients
+            Extended by the atoms that are chosen.
         signal : int
             Number of the signal's column.
         n_steps : int
-            Steps at most.
+            Largest number of steps.
         tol : float
             Ends when the residual's squared norm is estimated to be at most this;
             negative for never.
         delta : float
             Error probability of one step.
         limit : int
-            Rows that a step may be decided on at most.
+            Largest number of rows for the decision of a step.
         n_rows : int
-            Rows that coefficients are fitted to at least.
+            Smallest number of rows that coefficients are fitted to.
 
         Returns
         -------
         bool
-            Whether there were atoms enough.
+            Whether there were enough atoms.
         """
-        cdef Sample sample = self.sample
-        cdef Py_ssize_t n_portions = portions_for(n_rows), n_alive, atom, _step, i
-        cdef double scale, energy = INFINITY
+        cdef RowSample sample = self.sample
+        cdef Py_ssize_t n_portions = portions_for(n_rows), n_left, atom, _step, i
+        cdef double intercept, scale, energy = INFINITY
         cdef double* products = &self.work[0, 0]
 
         sample.draw(n_portions)
@@ -115,32 +119,33 @@ cdef class Race:
         if tol >= 0.0:
             energy = self._centred_product(signal, signal, n_portions)
         for _step in range(n_steps):
-            if scale * (energy - fit.explained()) <= tol:
+            if scale * (energy - coefficients.explained()) <= tol:
                 break
-            n_alive = self._line_up(fit)
-            if n_alive == 0:
+            n_left = self._start(coefficients)
+            if n_left == 0:
                 break
-            self._run(
-                n_alive, signal, fit, self._intercept(fit, signal, n_portions), delta,
-                limit,
-            )
-            # The first atom of those left leads.
-            atom = self.alive[0]
+            intercept = self._intercept(coefficients, signal, n_portions)
+            self._eliminate(n_left, signal, coefficients, intercept, delta, limit)
+            atom = self.survivors[0]    # the leader
             products[0] = self._centred_product(atom, atom, n_portions)
             products[1] = self._centred_product(atom, signal, n_portions)
-            for i in range(fit.n_chosen):
-                products[2 + i] = self._centred_product(atom, fit.atoms[i], n_portions)
-            if not fit.take(atom, products):
+            for i in range(coefficients.n_chosen):
+                products[2 + i] = self._centred_product(
+                    atom, coefficients.atoms[i], n_portions
+                )
+            if not coefficients.take(atom, products):
                 return False
         return True
 
-    def intercept(self, Fit fit, Py_ssize_t signal, Py_ssize_t n_rows):
-        """Return the constant that goes with coefficients fitted to so many rows."""
-        return self._intercept(fit, signal, portions_for(n_rows))
+    def intercept(
+        self, Coefficients coefficients, Py_ssize_t signal, Py_ssize_t n_rows
+    ):
+        """Return the constant of coefficients that are fitted to `n_rows` rows."""
+        return self._intercept(coefficients, signal, portions_for(n_rows))
 
     def choose(
         self,
-        Fit fit,
+        Coefficients coefficients,
         Py_ssize_t signal,
         double intercept,
         double delta,
@@ -148,40 +153,42 @@ cdef class Race:
     ):
         """Drop atoms whose inner product with the residual is surely not the largest.
 
-        In absolute value: an atom is two arms, one for each sign, and falls when both
-        are surely worse than another arm.
+        Inner products are compared in absolute value: an atom is two arms, one for each
+        sign. It is dropped when both are surely worse than another arm.
 
         Parameters
         ----------
-        fit : Fit
-            What is taken from the signal to get the residual. Its atoms do not take
-            part if it is orthogonal.
+        coefficients : Coefficients
+            What is subtracted from the signal to get the residual. Its atoms do not
+            take part in an orthogonal pursuit.
         signal : int
             Number of the signal's column.
         intercept : float
-            What is taken from the signal beside.
+            The constant that is subtracted as well.
         delta : float
             Error probability.
         limit : int
-            Rows that may be sampled at most.
+            Largest number of rows to sample.
 
         Returns
         -------
         ndarray of intp
-            The atoms that did not fall, first the one of the largest inner product.
+            The survivors, the leader first.
         """
-        n_alive = self._line_up(fit)
-        if n_alive > 1:
-            n_alive = self._run(n_alive, signal, fit, intercept, delta, limit)
-        return np.array(self.alive[:n_alive])
+        n_left = self._start(coefficients)
+        if n_left > 1:
+            n_left = self._eliminate(
+                n_left, signal, coefficients, intercept, delta, limit
+            )
+        return np.array(self.survivors[:n_left])
 
-    cdef Py_ssize_t _line_up(self, Fit fit) noexcept nogil:
-        """Have all atoms take part that may be chosen; return how many they are."""
+    cdef Py_ssize_t _start(self, Coefficients coefficients) noexcept nogil:
+        """Make all atoms survivors that may be chosen; return their number."""
         cdef Py_ssize_t i, n = 0
 
         for i in range(self.sample.n_atoms):
-            if not fit.orthogonal or fit.place(i) < 0:
-                self.alive[n] = i
+            if not coefficients.orthogonal or coefficients.place(i) < 0:
+                self.survivors[n] = i
                 n += 1
         return n
 
@@ -209,7 +216,7 @@ cdef class Race:
         return self.means[column]
 
     cdef double _intercept(
-        self, Fit fit, Py_ssize_t signal, Py_ssize_t n_portions
+        self, Coefficients coefficients, Py_ssize_t signal, Py_ssize_t n_portions
     ) noexcept nogil:
         """The constant that goes with the coefficients; zero unless centred."""
         cdef double constant
@@ -218,110 +225,116 @@ cdef class Race:
         if not self.centred:
             return 0.0
         constant = self._mean(signal, n_portions)
-        for i in range(fit.n_chosen):
-            constant -= fit.coefs[i] * self._mean(fit.atoms[i], n_portions)
+        for i in range(coefficients.n_chosen):
+            constant -= coefficients.coefs[i] * self._mean(
+                coefficients.atoms[i], n_portions
+            )
         return constant
 
-    cdef Py_ssize_t _run(
+    cdef Py_ssize_t _eliminate(
         self,
-        Py_ssize_t n_alive,
+        Py_ssize_t n_left,
         Py_ssize_t signal,
-        Fit fit,
+        Coefficients coefficients,
         double intercept,
         double delta,
         Py_ssize_t limit,
     ) except -1:
-        """Let the atoms in line race; return how many are left, the leader first."""
-        cdef Py_ssize_t i, pivot = 0, n_used = 0, round_ = 0
+        """Drop atoms round by round; return how many are left, the leader first."""
+        cdef Py_ssize_t i, leader = 0, n_used = 0, round_ = 0
         cdef Py_ssize_t n_rounds = portions_within(limit)
-        cdef Py_ssize_t* alive = &self.alive[0]
+        cdef Py_ssize_t* survivors = &self.survivors[0]
         cdef double* total = &self.work[0, 0]
         cdef double* mean = &self.work[1, 0]
         cdef double* radius = &self.work[2, 0]
         cdef Portion* portion
 
-        # An error probability, and so quantiles, that all races have in common.
+        # All eliminations have the same error probability, and so the same quantiles.
         delta = split_delta(delta, 2 * self.sample.n_atoms, 1, n_rounds)
         if delta != self.quantiles.delta:
             start_quantiles(&self.quantiles, delta)
-        for i in range(n_alive):
+        for i in range(n_left):
             total[i] = 0.0
-        while n_alive > 1 and round_ < n_rounds:
+        while n_left > 1 and round_ < n_rounds:
             self.sample.draw(round_ + 1)
             PyErr_CheckSignals()
             with nogil:
                 portion = &self.sample.portions[round_]
-                self._fill_residual(round_, signal, fit, intercept)
-                for i in range(n_alive):
-                    self.sample.read(round_, alive[i])
+                self._fill_residual(round_, signal, coefficients, intercept)
+                for i in range(n_left):
+                    self.sample.read(round_, survivors[i])
                     add_products(
-                        portion.values + alive[i] * portion.size, portion.residual,
+                        portion.values + survivors[i] * portion.size, portion.residual,
                         portion.size, &total[i],
                     )
-                self.n_multiplied += n_alive * portion.size
+                self.n_multiplied += n_left * portion.size
                 n_used += portion.size
                 round_ += 1
 
-                pivot = 0
-                for i in range(1, n_alive):
-                    if fabs(total[i]) > fabs(total[pivot]):
-                        pivot = i
-                for i in range(n_alive):
+                leader = 0
+                for i in range(1, n_left):
+                    if fabs(total[i]) > fabs(total[leader]):
+                        leader = i
+                for i in range(n_left):
                     mean[i] = radius[i] = 0.0
-                    if i != pivot:
+                    if i != leader:
                         self._compare(
-                            alive[i], alive[pivot], total[i], total[pivot], round_,
-                            n_used, &mean[i], &radius[i],
+                            survivors[i], survivors[leader], total[i], total[leader],
+                            round_, n_used, &mean[i], &radius[i],
                         )
-                n_alive = eliminate(
-                    mean, radius, alive, n_alive, 1, &pivot, &self.kept[0],
+                n_left = eliminate(
+                    mean, radius, survivors, n_left, 1, &leader, &self.kept[0],
                     &self.work[3, 0],
                 )
-                for i in range(n_alive):
+                for i in range(n_left):
                     total[i] = total[self.kept[i]]
-        alive[0], alive[pivot] = alive[pivot], alive[0]
-        return n_alive
+        survivors[0], survivors[leader] = survivors[leader], survivors[0]
+        return n_left
 
     cdef void _compare(
         self,
         Py_ssize_t column,
-        Py_ssize_t pivot,
+        Py_ssize_t leader,
         double total,
-        double pivot_total,
+        double leader_total,
         Py_ssize_t n_portions,
         Py_ssize_t n_used,
         double* mean,
         double* radius,
     ) noexcept nogil:
-        """Mean difference to the pivot and its radius, for the nearer of both signs."""
-        cdef double own = 1.0 if pivot_total >= 0.0 else -1.0
+        """Mean difference to the leader and its radius, for the nearer sign."""
+        cdef double own = 1.0 if leader_total >= 0.0 else -1.0
         cdef double sums[4]
         cdef double centres[2]
         cdef double width
         cdef Py_ssize_t p, i
         cdef Portion* portion
 
-        centres[0] = own * (pivot_total - total) / n_used
-        centres[1] = own * (pivot_total + total) / n_used
+        centres[0] = own * (leader_total - total) / n_used
+        centres[1] = own * (leader_total + total) / n_used
         sums[0] = sums[1] = sums[2] = sums[3] = 0.0
         for p in range(n_portions):
             portion = &self.sample.portions[p]
             _add_powers(
-                portion.values + pivot * portion.size,
+                portion.values + leader * portion.size,
                 portion.values + column * portion.size,
                 portion.residual, own, centres, portion.size, sums,
             )
         for i in range(2):
             width = tabled_paired_radius(
                 &self.quantiles, sums[2 * i] / (n_used - 1), n_used,
-                _coarse(effective_size(sums[2 * i], sums[2 * i + 1])), INFINITY,
+                _rounded_down(effective_size(sums[2 * i], sums[2 * i + 1])), INFINITY,
             )
             if i == 0 or centres[i] - width < mean[0] - radius[0]:
                 mean[0] = centres[i]
                 radius[0] = width
 
     cdef void _fill_residual(
-        self, Py_ssize_t p, Py_ssize_t signal, Fit fit, double intercept
+        self,
+        Py_ssize_t p,
+        Py_ssize_t signal,
+        Coefficients coefficients,
+        double intercept,
     ) noexcept nogil:
         """What is left of a signal at the rows of a portion."""
         cdef Portion* portion = &self.sample.portions[p]
@@ -330,19 +343,21 @@ cdef class Race:
         self.sample.read(p, signal)
         for j in range(portion.size):
             portion.residual[j] = portion.values[signal * portion.size + j] - intercept
-        for i in range(fit.n_chosen):
-            self.sample.read(p, fit.atoms[i])
+        for i in range(coefficients.n_chosen):
+            self.sample.read(p, coefficients.atoms[i])
             _subtract(
-                portion.values + fit.atoms[i] * portion.size, fit.coefs[i],
-                portion.size, portion.residual,
+                portion.values + coefficients.atoms[i] * portion.size,
+                coefficients.coefs[i], portion.size, portion.residual,
             )
 
 
-cdef double _coarse(double size) noexcept nogil:
+cdef double _rounded_down(double size) noexcept nogil:
     """An effective size, rounded down to a quarter of a power of two.
 
-    A quantile takes microseconds to compute. This makes radii wider by a few per cent,
-    and one or two quantiles serve all atoms.
+    A quantile takes microseconds to compute. With rounded sizes one or two quantiles
+    serve all atoms, and radii are wider by a few per cent. Measured on SimpleSong of
+    one minute, five atoms, sampled coefficients: a fit takes 0.84 ms, and 0.95 ms
+    without rounding.
     """
     cdef int exponent
     cdef double mantissa = frexp(size, &exponent)
@@ -360,7 +375,7 @@ cdef simd_void _subtract(
 
 
 cdef simd_void _add_powers(
-    const double* pivot,
+    const double* leader,
     const double* column,
     const double* residual,
     double own,
@@ -370,7 +385,7 @@ cdef simd_void _add_powers(
 ) noexcept nogil:
     """Add the second and fourth powers of centred differences, for both signs.
 
-    `own` is the pivot's sign. The atom's is the same first, and then the other one.
+    `own` is the leader's sign. The atom's is the same first, and then the other one.
     """
     cdef Py_ssize_t j
     cdef double factor, gap, square, same = centres[0], other = centres[1]
@@ -378,11 +393,11 @@ cdef simd_void _add_powers(
 
     for j in range(n):
         factor = own * residual[j]
-        gap = factor * (pivot[j] - column[j]) - same
+        gap = factor * (leader[j] - column[j]) - same
         square = gap * gap
         same_2 += square
         same_4 += square * square
-        gap = factor * (pivot[j] + column[j]) - other
+        gap = factor * (leader[j] + column[j]) - other
         square = gap * gap
         other_2 += square
         other_4 += square * square

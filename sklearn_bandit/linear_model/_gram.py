@@ -2,7 +2,7 @@
 
 Signals and atoms are centred without a copy: ``<v - mean(v), y - mean(y)>`` is
 ``<v, y> - n mean(v) mean(y)``, and only for atoms that take part. Both are called
-columns and known by their numbers: atoms first, then signals.
+columns and have numbers: atoms first, then signals.
 """
 
 from functools import cached_property
@@ -24,8 +24,8 @@ class OutOfRange(Exception):
     """Inner products are too large or too small for the type of the columns."""
 
 
-class Dictionary:
-    """Exact inner products and means of columns, kept in tables.
+class Gram:
+    """Exact inner products and means of columns, each computed only once.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Dictionary:
 
     @cached_property
     def n_threads(self):
-        """Number of threads; not asked for before it is needed, which takes long."""
+        """Number of threads; it takes long to find, which is done when first needed."""
         return start_threads(effective_n_threads(self.n_jobs))
 
     def mean(self, i):
@@ -88,25 +88,25 @@ class Dictionary:
         for position, i in enumerate(columns):
             self._keep(i, columns[position:], table[position, position:])
 
-    def residual(self, fit, signal):
-        """Squared norm of what a fit leaves of a signal."""
-        return max(self.products(signal, [signal])[0] - fit.energy, 0.0)
+    def residual(self, coefficients, signal):
+        """Squared norm of what the coefficients leave of a signal."""
+        return max(self.products(signal, [signal])[0] - coefficients.energy, 0.0)
 
-    def intercept(self, fit, signal):
+    def intercept(self, coefficients, signal):
         """Return the constant that goes with the coefficients; zero unless centred."""
         if not self.centred:
             return 0.0
-        means = [self.mean(j) for j in fit.support.tolist()]
-        return self.mean(signal) - float(np.dot(fit.coefficients, means))
+        means = [self.mean(j) for j in coefficients.support.tolist()]
+        return self.mean(signal) - float(np.dot(coefficients.values, means))
 
     def rounding(self, atom, signal):
-        """Return an inner product that means nothing."""
+        """Return the size below which an inner product is only rounding."""
         norm = self.products(atom, [atom])[0] * self.products(signal, [signal])[0]
         return 8 * np.finfo(self.atoms.dtype).eps * np.sqrt(max(norm, 0.0))
 
-    def correlations(self, atoms, signal, fit):
-        """Exact inner products of some atoms with what a fit leaves of a signal."""
-        support, coefs = fit.support.tolist(), fit.coefficients
+    def correlations(self, atoms, signal, coefficients):
+        """Exact inner products of some atoms with the residual of a signal."""
+        support, coefs = coefficients.support.tolist(), coefficients.values
         if len(atoms) > 2 * (1 + len(support)):
             return self._all_correlations(signal, support, coefs)[atoms]
         found = np.empty(len(atoms))
@@ -127,7 +127,7 @@ class Dictionary:
         return (self.atoms @ residual).astype(np.float64)
 
     def _keep(self, i, others, totals):
-        """Put products into the table, less what the means make of them."""
+        """Store products, centred by the means."""
         if self.checked:
             self._check_range(i, others, totals)
         self.n_multiplied += len(others) * self.n_rows

@@ -1,6 +1,6 @@
 """Kernels over long columns: atoms and signals, one a row of a C-ordered array.
 
-A column is known by its number: atoms first, then signals.
+Columns have numbers: atoms first, then signals.
 """
 
 import numpy as np
@@ -18,16 +18,16 @@ cdef enum:
     TILE = 3
 
 # Rows that are read at a time: a piece of a column stays in the first-level cache while
-# it is multiplied with all that it is wanted for. Measured, all pairs of six columns of
+# it is multiplied with all others. Measured, all pairs of six columns of
 # 2.6 million rows: 2.1 ms, which is what it takes to read them.
 cdef Py_ssize_t BLOCK_ROWS = 512
 
-# Blocks that one thread sums up: sums do not depend on the number of threads.
+# Blocks that one thread sums up, so that sums do not depend on the number of threads.
 cdef Py_ssize_t CHUNK_BLOCKS = 64
 
-# Fewer products than this are left to one thread, which nearly fills the memory's
-# bandwidth: a team of threads takes longer to assemble where other work is running
-# (measured: 6 to 10 ms after a product by BLAS, whose threads wait for more).
+# Fewer products than this are computed by one thread, which nearly fills the memory's
+# bandwidth. Starting more threads takes longer while others run (measured: 6 to 10 ms
+# after a product by BLAS, whose threads wait for more work).
 cdef Py_ssize_t MIN_PARALLEL = 1 << 28
 
 
@@ -101,7 +101,7 @@ cdef void _point_at(
     Py_ssize_t n_padded,
     const floating** pointers,
 ) noexcept nogil:
-    """Where columns begin; the last one fills up the last tile."""
+    """Set where columns begin; the last one is repeated to fill the last tile."""
     cdef Py_ssize_t i, column
 
     for i in range(n_padded):
@@ -162,7 +162,7 @@ cdef simd_256_void _add_tile(
     cdef floating ax = 0, ay = 0, az = 0, bx = 0, by = 0, bz = 0, cx = 0, cy = 0, cz = 0
 
     for j in range(n):
-        # One column at a time, or compilers read the others anew for each of these.
+        # One column at a time: otherwise compilers read the others again for each.
         u, v, w = x[j], y[j], z[j]
         entry = a[j]
         ax += entry * u

@@ -1,6 +1,7 @@
 """Matching pursuit and orthogonal matching pursuit by adaptive sampling."""
 
 import warnings
+from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 from numbers import Integral, Real
@@ -14,19 +15,20 @@ from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
 from .._core.unchanged import unchanged_on_failure
-from ._coefficients import Fit
-from ._elimination import Race
-from ._gram import Dictionary, OutOfRange
-from ._row_sample import FIRST_ROWS, Sample
+from ._coefficients import Coefficients
+from ._elimination import Elimination
+from ._gram import Gram, OutOfRange
+from ._row_sample import FIRST_ROWS, RowSample
 
-# A product at a random row costs as much as so many in a row, on atoms of millions of
-# rows (measured: 5 nanoseconds against 0.15): beyond one row in so many, exact products
-# are the cheaper way. Sampled coefficients have no such way, and go on for longer.
+# A product at a random row costs as much as this number of products at consecutive
+# rows, on atoms of millions of rows (measured: 5 nanoseconds against 0.15). So exact
+# products are cheaper than a sample of more than one row in `RANDOM_COST`. Sampled
+# coefficients have no exact products to fall back on, and sample more.
 RANDOM_COST = 32
 MAX_ROWS_SAMPLED = 1 << 16
 
-# Plain matching pursuit may choose an atom again; with `tol` alone it ends after so
-# many steps an atom.
+# Plain matching pursuit may choose an atom again. With `tol` alone it ends after this
+# number of steps per atom.
 MAX_STEPS_PER_ATOM = 10
 
 # Between these, squares of entries and their sums are in the range of doubles.
@@ -35,9 +37,19 @@ SAFE_RANGE = 1e-100, 1e100
 # Signals between these are numbers of single precision that are not denormal.
 SINGLE_RANGE = 1e-37, 1e37
 
-# Exact fits are rehearsed on so many rows, and for so many steps at most.
-REHEARSAL_ROWS = 4_096
-MAX_REHEARSED = 32
+# Before an exact fit, the supports are guessed from this number of rows, up to this
+# number of steps.
+GUESS_ROWS = 4_096
+MAX_STEPS_GUESSED = 32
+
+
+@dataclass
+class Solution:
+    """What is found for one signal."""
+
+    coefficients: Coefficients
+    intercept: float
+    is_complete: bool  # whether there were enough atoms
 
 
 class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -197,7 +209,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self
 
     def _fit_as_is(self, X, y, n_steps):
-        """Fit in the type of X; return whether there were atoms enough.
+        """Fit in the type of X; return whether there were enough atoms.
 
         Raises `OutOfRange` if anything over- or underflows in it.
         """
@@ -208,17 +220,18 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         signals = np.asarray(y, dtype=X.dtype, order="F").reshape(len(y), -1, order="F")
         tols = [self.tol] * signals.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
-            fits = self._fit_all(X, signals, n_steps, tols)
-        for fit, intercept, is_complete in fits:
-            is_finite = isfinite(intercept) and np.isfinite(fit.coefficients).all()
-            if not is_finite or (fit.n_chosen == 0 and not is_complete):
+            solutions = self._fit_all(X, signals, n_steps, tols)
+        for solution in solutions:
+            coefficients = solution.coefficients
+            is_finite = (
+                isfinite(solution.intercept) and np.isfinite(coefficients.values).all()
+            )
+            is_empty = coefficients.n_chosen == 0 and not solution.is_complete
+            if not is_finite or is_empty:
                 raise OutOfRange
-        coefs = np.zeros((len(fits), X.shape[1]))
-        for target, (fit, *_) in enumerate(fits):
-            coefs[target, fit.support] = fit.coefficients
-        return self._store(
-            fits, coefs.astype(X.dtype), [fit[1] for fit in fits], y.ndim
-        )
+        coefs = _dense_coefs(solutions, X.shape[1])
+        intercepts = [solution.intercept for solution in solutions]
+        return self._store(solutions, coefs.astype(X.dtype), intercepts, y.ndim)
 
     def _fit_scaled(self, X, y, n_steps):
         """Fit in double precision, atoms and signals scaled by powers of two."""
@@ -235,12 +248,11 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             with np.errstate(over="ignore"):
                 tols = np.ldexp(float(self.tol), -2 * shifts).tolist()
         with np.errstate(over="ignore", invalid="ignore"):
-            fits = self._fit_all(atoms, signals, n_steps, tols, checked=False)
-            coefs = np.zeros((len(fits), X.shape[1]))
-            for target, (fit, *_) in enumerate(fits):
-                coefs[target, fit.support] = fit.coefficients
+            solutions = self._fit_all(atoms, signals, n_steps, tols, checked=False)
+            coefs = _dense_coefs(solutions, X.shape[1])
             coefs = np.ldexp(coefs, shifts[:, None] - shift)
-            intercepts = np.ldexp([fit[1] for fit in fits], shifts).tolist()
+            intercepts = [solution.intercept for solution in solutions]
+            intercepts = np.ldexp(intercepts, shifts).tolist()
         if not (np.isfinite(coefs).all() and np.isfinite(intercepts).all()):
             raise ValueError(
                 "The coefficients are beyond the range of double precision: scale X up "
@@ -250,32 +262,31 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         sizes = np.append(np.abs(coefs).max(axis=1), np.abs(y).max())
         if X.dtype == np.float32 and _are_within(sizes, SINGLE_RANGE).all():
             coefs = coefs.astype(np.float32)
-        return self._store(fits, coefs, intercepts, y.ndim)
+        return self._store(solutions, coefs, intercepts, y.ndim)
 
     def _fit_all(self, X, signals, n_steps, tols, checked=True):
-        """Return fit, intercept and whether there were atoms enough, for each signal.
-
-        The multiplications are counted.
-        """
-        dictionary = Dictionary(X, signals, self.fit_intercept, self.n_jobs, checked)
-        sample = Sample(dictionary.atoms, dictionary.signals, self._seed())
-        race = Race(sample, self.fit_intercept)
+        """Return the solution for each signal; count the multiplications."""
+        gram = Gram(X, signals, self.fit_intercept, self.n_jobs, checked)
+        sample = RowSample(gram.atoms, gram.signals, self._seed())
+        elimination = Elimination(sample, self.fit_intercept)
         columns = range(X.shape[1], X.shape[1] + signals.shape[1])
         if self.coef == "sampled" and X.shape[0] > max(self.sample_size, FIRST_ROWS):
-            pursue = partial(self._pursue_sample, race, self.sample_size)
-            intercept = partial(race.intercept, n_rows=self.sample_size)
+            pursue = partial(self._pursue_sample, elimination, self.sample_size)
+            intercept = partial(elimination.intercept, n_rows=self.sample_size)
         else:
-            pursue = partial(self._pursue, dictionary, race)
-            intercept = dictionary.intercept
+            pursue = partial(self._pursue, gram, elimination)
+            intercept = gram.intercept
             if self.delta > 0:
-                self._rehearse(dictionary, race, columns, n_steps, tols)
-        fits = []
+                self._guess_supports(gram, elimination, columns, n_steps, tols)
+        solutions = []
         for column, tol in zip(columns, tols, strict=True):
-            fit = Fit(self.orthogonal)
-            is_complete = pursue(fit, column, n_steps, tol)
-            fits.append((fit, intercept(fit, column), is_complete))
-        self.n_multiplications_ = int(dictionary.n_multiplied + race.n_multiplied)
-        return fits
+            coefficients = Coefficients(self.orthogonal)
+            is_complete = pursue(coefficients, column, n_steps, tol)
+            solutions.append(
+                Solution(coefficients, intercept(coefficients, column), is_complete)
+            )
+        self.n_multiplications_ = int(gram.n_multiplied + elimination.n_multiplied)
+        return solutions
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the approximations of the signals at the rows of X.
@@ -294,27 +305,8 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return X @ self.coef_.T + self.intercept_
 
-    def _validate_params(self):
-        """Check parameters; scikit-learn's check takes 0.2 ms, a sampled fit one."""
-        n, tol, seed = self.n_nonzero_coefs, self.tol, self.random_state
-        is_plain = (
-            (n is None or (type(n) is int and n >= 1))
-            and (tol is None or (type(tol) is float and tol >= 0))
-            and type(self.fit_intercept) is type(self.orthogonal) is bool
-            and type(self.coef) is str
-            and self.coef in ("exact", "sampled")
-            and type(self.sample_size) is int
-            and self.sample_size >= 64
-            and type(self.delta) is float
-            and 0 <= self.delta < 1
-            and self.n_jobs is None
-            and (seed is None or (type(seed) is int and 0 <= seed < 1 << 32))
-        )
-        if not is_plain:
-            super()._validate_params()
-
     def _check_input(self, X, y):
-        """Validate the input; what is plainly right already takes a microsecond."""
+        """Validate the input; arrays that need no conversion take a microsecond."""
         if (
             get_config()["assume_finite"]
             and type(X) is np.ndarray
@@ -363,82 +355,92 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Return the error probability of one step."""
         return self.delta / (n_steps if self.tol is None else n_atoms)
 
-    def _rehearse(self, dictionary, race, columns, n_steps, tols):
+    def _guess_supports(self, gram, elimination, columns, n_steps, tols):
         """Guess by sampled coefficients which atoms will be chosen for the signals.
 
-        What the exact fit needs of these is computed in one pass over them, instead of
-        one in every step over all chosen so far. A wrong guess costs time, nothing
-        else.
+        All inner products among these and the signal are computed in one pass, instead
+        of one pass in every step. A wrong guess costs only time.
         """
-        n_steps = min(n_steps, MAX_REHEARSED)
-        if n_steps == 1 or dictionary.n_rows < RANDOM_COST * REHEARSAL_ROWS:
+        n_steps = min(n_steps, MAX_STEPS_GUESSED)
+        if n_steps == 1 or gram.n_rows < RANDOM_COST * GUESS_ROWS:
             return
         for signal, tol in zip(columns, tols, strict=True):
-            fit = Fit(self.orthogonal)
-            self._pursue_sample(race, REHEARSAL_ROWS, fit, signal, n_steps, tol)
-            dictionary.prepare([*fit.support.tolist(), signal])
+            coefficients = Coefficients(self.orthogonal)
+            self._pursue_sample(
+                elimination, GUESS_ROWS, coefficients, signal, n_steps, tol
+            )
+            gram.prepare([*coefficients.support.tolist(), signal])
 
-    def _pursue_sample(self, race, n_rows, fit, signal, n_steps, tol):
+    def _pursue_sample(self, elimination, n_rows, coefficients, signal, n_steps, tol):
         """Choose atoms for one signal by the sample alone; False if there are too few.
 
         `n_rows` is the number of rows that coefficients are fitted to.
         """
-        return race.pursue(
-            fit,
+        return elimination.pursue(
+            coefficients,
             signal,
             n_steps,
             -1.0 if tol is None else tol,
-            self._step_delta(race.n_atoms, n_steps),
-            min(MAX_ROWS_SAMPLED, race.n_rows),
+            self._step_delta(elimination.n_atoms, n_steps),
+            min(MAX_ROWS_SAMPLED, elimination.n_rows),
             n_rows,
         )
 
-    def _pursue(self, dictionary, race, fit, signal, n_steps, tol):
+    def _pursue(self, gram, elimination, coefficients, signal, n_steps, tol):
         """Choose atoms for one signal; False if there are too few."""
-        delta = self._step_delta(dictionary.n_atoms, n_steps)
+        delta = self._step_delta(gram.n_atoms, n_steps)
         for _ in range(n_steps):
-            if tol is not None and dictionary.residual(fit, signal) <= tol:
+            if tol is not None and gram.residual(coefficients, signal) <= tol:
                 break
-            if self.orthogonal and fit.n_chosen == dictionary.n_atoms:
+            if self.orthogonal and coefficients.n_chosen == gram.n_atoms:
                 break
-            atom = self._choose(dictionary, race, fit, signal, delta)
+            atom = self._choose(gram, elimination, coefficients, signal, delta)
             if atom is None:
                 return False
-            support = fit.support.tolist()
-            products = dictionary.products(atom, [atom, signal, *support])
-            if not fit.add(atom, products):
+            support = coefficients.support.tolist()
+            products = gram.products(atom, [atom, signal, *support])
+            if not coefficients.add(atom, products):
                 return False
         return True
 
-    def _choose(self, dictionary, race, fit, signal, delta):
+    def _choose(self, gram, elimination, coefficients, signal, delta):
         """Return the atom with the largest inner product; None if there is none."""
-        limit = dictionary.n_rows // RANDOM_COST
+        limit = gram.n_rows // RANDOM_COST
         if delta == 0 or limit < 2 * FIRST_ROWS:  # too few for two rounds
             limit = 0
-        intercept = dictionary.intercept(fit, signal)
-        candidates = race.choose(fit, signal, intercept, delta, limit)
+        intercept = gram.intercept(coefficients, signal)
+        candidates = elimination.choose(coefficients, signal, intercept, delta, limit)
         if len(candidates) == 1 and limit > 0:
             return int(candidates[0])
         candidates.sort()  # the first of equal ones wins
-        correlations = np.abs(dictionary.correlations(candidates, signal, fit))
+        correlations = np.abs(gram.correlations(candidates, signal, coefficients))
         best = int(np.argmax(correlations))
         atom = int(candidates[best])
         # What is left of a signal in the span of the support is rounding.
-        if correlations[best] <= dictionary.rounding(atom, signal):
+        if correlations[best] <= gram.rounding(atom, signal):
             return None
         return atom
 
-    def _store(self, fits, coefs, intercepts, y_ndim):
-        """Set the attributes; return whether there were atoms enough for all."""
-        supports = [fit.support for fit, *_ in fits]
-        n_iter = [fit.n_steps for fit, *_ in fits]
+    def _store(self, solutions, coefs, intercepts, y_ndim):
+        """Set the attributes; return whether there were enough atoms for all."""
+        supports = [solution.coefficients.support for solution in solutions]
+        n_iter = [solution.coefficients.n_steps for solution in solutions]
         if y_ndim == 1:
             self.coef_, self.intercept_ = coefs[0], float(intercepts[0])
             self.support_, self.n_iter_ = supports[0], n_iter[0]
         else:
             self.coef_, self.intercept_ = coefs, np.array(intercepts)
             self.support_, self.n_iter_ = supports, n_iter
-        return all(is_complete for *_, is_complete in fits)
+        return all(solution.is_complete for solution in solutions)
+
+
+def _dense_coefs(solutions, n_atoms):
+    """Coefficients of all atoms, one row a signal."""
+    coefs = np.zeros((len(solutions), n_atoms))
+    for target, solution in enumerate(solutions):
+        coefficients = solution.coefficients
+        coefs[target, coefficients.support] = coefficients.values
+    return coefs
 
 
 def _exponents(sizes):

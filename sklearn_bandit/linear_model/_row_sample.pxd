@@ -7,14 +7,15 @@ cdef enum:
 
 
 cdef struct Portion:
+    # The rows that one round of an elimination adds.
     Py_ssize_t size
     Py_ssize_t* rows
     double* values                  # one row of `size` a column, where known
-    double* residual                # of the signal, in the present race
+    double* residual                # of the signal, in the present elimination
     unsigned char* is_known         # one flag a column
 
 
-cdef class Sample:
+cdef class RowSample:
     cdef Portion portions[MAX_PORTIONS]
     cdef Py_ssize_t n_portions
     cdef Py_ssize_t n_rows          # of all portions together
@@ -36,7 +37,7 @@ cdef class Sample:
     cdef double mean(self, Py_ssize_t column, Py_ssize_t n_portions) noexcept nogil
 
 
-cdef Py_ssize_t first_rows(Py_ssize_t n_portions) noexcept nogil    # that so many have
+cdef Py_ssize_t first_rows(Py_ssize_t n_portions) noexcept nogil    # of this number
 cdef Py_ssize_t portions_within(Py_ssize_t n_rows) noexcept nogil
 cdef Py_ssize_t portions_for(Py_ssize_t n_rows) noexcept nogil
 cdef void add_products(

@@ -1,8 +1,8 @@
 """Atoms and signals at random rows.
 
-Rows are drawn in portions, each as large as all before it. What a column holds at the
-rows of a portion is read when it is first needed, and kept: all targets and steps see
-the same rows.
+Rows are drawn in portions: the rows that one round of an elimination adds. Each portion
+is as large as all before it together. The entries of a column at the rows of a portion
+are read when they are first needed, and kept: all targets and steps see the same rows.
 """
 
 import numpy as np
@@ -22,17 +22,17 @@ cdef enum:
 
 FIRST_ROWS = FIRST
 
-# Entries that are asked for ahead of the one that is read. Each is in a cache line of
-# its own. Measured on 48 columns of 2.6 million rows, nanoseconds an entry, at 1,024 /
-# 4,096 rows: 11 / 8 unasked, 9 / 8.5 asked for to come to the first cache at any
-# distance, 6 / 3 to the second one at this distance (5.5 at 32 and 4 at 64).
+# Distance of the prefetch, in entries: each is in a cache line of its own. Measured on
+# 48 columns of 2.6 million rows, nanoseconds an entry, at 1,024 / 4,096 rows: 11 / 8
+# without a prefetch, 9 / 8.5 with one to the first-level cache at any distance, 6 / 3
+# to the second level at this distance (5.5 at 32 and 4 at 64, for 1,024 rows).
 cdef Py_ssize_t AHEAD = 128
 
 
-cdef class Sample:
-    """Columns at random rows: how many rows there are does not matter.
+cdef class RowSample:
+    """Columns at random rows: the cost does not depend on the number of rows.
 
-    A column is known by its number: atoms first, then signals.
+    Columns have numbers: atoms first, then signals.
 
     Parameters
     ----------
@@ -46,8 +46,12 @@ cdef class Sample:
 
     def __cinit__(self, atoms, signals, uint64_t seed):
         self.is_double = atoms.dtype == np.float64
-        self.atoms = _address(atoms, self.is_double)
-        self.signals = _address(signals, self.is_double)
+        if self.is_double:
+            self.atoms = _address[double](atoms)
+            self.signals = _address[double](signals)
+        else:
+            self.atoms = _address[float](atoms)
+            self.signals = _address[float](signals)
         self.n_atoms, self.n_samples = atoms.shape
         self.n_columns = self.n_atoms + len(signals)
         self.n_portions = 0
@@ -62,15 +66,15 @@ cdef class Sample:
             free(self.portions[p].rows)
 
     cdef int draw(self, Py_ssize_t n_portions) except -1:
-        """Have so many portions."""
+        """Draw rows until there are `n_portions` portions."""
         cdef Py_ssize_t size
         cdef Portion* portion
 
         while self.n_portions < n_portions:
             portion = &self.portions[self.n_portions]
             size = first_rows(self.n_portions + 1) - self.n_rows
-            # Rows, values, residual and flags in one block: pages of it that are not
-            # written to are never there. The flags take no more than one row.
+            # Rows, values, residual and flags are in one block. The operating system
+            # maps only the pages that are written to. The flags fit into one row.
             portion.rows = <Py_ssize_t*> allocate(
                 size + 1, times(self.n_columns + 2, sizeof(double))
             )
@@ -91,8 +95,8 @@ cdef class Sample:
     cdef void _draw_rows(self, Portion* portion) noexcept nogil:
         """Draw one row from each of `size` equal parts of all rows.
 
-        They come in the order of memory. What varies between the parts makes means
-        vary less than those of independent rows, for which radii are made.
+        They come in the order of memory. Differences between the parts make such means
+        vary less than those of independent rows, which the radii assume.
         """
         cdef Py_ssize_t j, row
         cdef double width = <double> self.n_samples / portion.size
@@ -163,7 +167,7 @@ cdef Py_ssize_t first_rows(Py_ssize_t n_portions) noexcept nogil:
 
 
 cdef Py_ssize_t portions_within(Py_ssize_t n_rows) noexcept nogil:
-    """How many portions have at most so many rows."""
+    """Largest number of portions with at most `n_rows` rows."""
     cdef Py_ssize_t n_portions = 0
 
     while n_portions < MAX_PORTIONS and first_rows(n_portions + 1) <= n_rows:
@@ -172,22 +176,14 @@ cdef Py_ssize_t portions_within(Py_ssize_t n_rows) noexcept nogil:
 
 
 cdef Py_ssize_t portions_for(Py_ssize_t n_rows) noexcept nogil:
-    """How many portions have at least so many rows."""
+    """Smallest number of portions with at least `n_rows` rows."""
     cdef Py_ssize_t n_portions = portions_within(n_rows)
 
     return n_portions + (first_rows(n_portions) < n_rows)
 
 
-cdef const void* _address(array, bint is_double) except? NULL:
-    """Where a C-ordered array of the right type begins."""
-    cdef const float[:, ::1] singles
-    cdef const double[:, ::1] doubles
-
-    if is_double:
-        doubles = array
-        return &doubles[0, 0]
-    singles = array
-    return &singles[0, 0]
+cdef const void* _address(const floating[:, ::1] array) noexcept:
+    return &array[0, 0]
 
 
 cdef void _gather(

@@ -8,14 +8,18 @@ Data flows one way: validate (``_mips``), lay out (``_index``), choose a route f
 query (``_dispatch``), search without the interpreter (``_search`` and what it calls).
 
 - ``_mips``: the estimator
-- ``_index``: atoms in slots, with norms, components and a head of sampled coordinates
-- ``_dispatch``: sparse queries, the head, sampling from the atoms, BLAS
-- ``_gemv``: all inner products of one query
-- ``_search``: the kernels' entry; ``_batches`` shares queries out among threads
-- ``_coordinate_sample``: exact bounds, and the search in the head
-- ``_direct_sampling``: the search without a head, by blocks or by weighted coordinates
-- ``_survivors``: atoms still in the race, their pivot, and when to give up
+- ``_index``: atoms in slots, with norms, components and a sample of coordinates
+- ``_request``: what a call asks for, and how a search answers it
+- ``_dispatch``: the route: sparse queries, coordinate sample, direct sampling, BLAS
+- ``_description``: norms, largest entries and coefficients, in one pass over a vector
+- ``_search``: the kernels' entry; ``_batches`` shares queries out among threads, and
+  ``_query`` searches for one
+- ``_coordinate_sample``: exact bounds, and the search in the coordinate sample
+- ``_direct_sampling``: the search in the atoms, by blocks or by weighted coordinates
+- ``_survivors``: atoms that are not dropped yet, their leader, and when to give up
 - ``_exact_products``: exact inner products; what is returned always comes from here
+- ``_gemv``: all inner products of one query
+- ``_answer``: what a search returns
 """
 
 from ._mips import BanditMIPS

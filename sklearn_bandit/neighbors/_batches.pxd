@@ -2,62 +2,42 @@
 
 from cython cimport floating
 
-from ._coordinate_sample cimport Head, HeadQuery
-from ._direct_sampling cimport Units
-from ._query cimport Task
+from ._answer cimport Best
+from ._query cimport SampleSearch, Task
 
-cdef void describe_all(
-    const floating* rows,
-    Py_ssize_t n_rows,
-    const Head* head,
-    Py_ssize_t n_components,
-    double few,
-    int n_threads,
-    double* stats,
-    double* coefs,
-) noexcept nogil
+
+cdef struct Batch:
+    # The queries of a call, except for their entries.
+    Py_ssize_t n_queries
+    int n_threads
+    const double* stats         # one row of N_STATS a query
+    const double* coefs         # one row a query, of all components; NULL without
+    Best first                  # where the result for the first query is written
+
 
 cdef void search_all(
-    const Task* task,
-    const Head* head,
-    const HeadQuery* base,
+    const SampleSearch* search,
     const floating* queries,
-    Py_ssize_t n_queries,
-    const double* stats,
-    const double* coefs,
-    const Units* tail,
-    int n_threads,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* counts,
-    unsigned char* given_up,
+    const Batch* batch,
+    unsigned char* given_up,    # written: one flag a query
 ) noexcept nogil
 
 cdef int search_all_buckets(
-    const Task* task,
-    const Head* head,
-    const HeadQuery* base,
+    const SampleSearch* search,
     const floating* queries,
-    Py_ssize_t n_queries,
-    const double* stats,
-    const double* coefs,
-    const Py_ssize_t* order,
+    const Batch* batch,
+    const Py_ssize_t* order,    # slots by decreasing norm
     Py_ssize_t bucket_size,
-    int n_threads,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* counts,
+) noexcept nogil
+
+cdef int search_all_supports(
+    const Task* task, const floating* queries, const Batch* batch
 ) noexcept nogil
 
 cdef int pick_all(
     const Task* task,
     const floating* queries,
-    Py_ssize_t n_queries,
-    const double* stats,
-    const floating* scores,
-    Py_ssize_t n_capacity,
-    int n_threads,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* counts,
+    const Batch* batch,
+    const floating* scores,     # one row a query
+    Py_ssize_t n_scores,        # of a row: one a slot, removed ones included
 ) noexcept nogil

@@ -1,101 +1,79 @@
 """All queries of a call, shared out among threads.
 
-Every query is searched as if it were alone, so what is found for it depends neither on
-the others nor on the number of threads. Only whether it is searched at all may depend
-on the others: see `N_PILOTS`.
+Every query is searched as if it were alone: what is found for it depends neither on the
+others nor on the number of threads. Only whether it is searched at all may depend on
+the others: see `N_PILOTS`.
 """
 
 from cython cimport floating
 from cython.parallel cimport parallel, prange
 from libc.math cimport INFINITY
 
+from ._answer cimport best_of
+from ._description cimport N_STATS
 from ._query cimport (
-    N_STATS,
-    describe_query,
     pick_for_query,
     search_query,
     search_query_buckets,
+    search_query_support,
 )
 from ._survivors cimport Survivors, free_survivors, new_survivors
 
-# In a large batch so many queries are searched first, by one thread: where all of these
-# are hopeless, the others go to BLAS with them, which computes all together anyway.
+# In a large batch one thread searches for a small number of queries first. If it gives
+# all of these up, the others go to BLAS without a search: BLAS computes all together.
 cdef Py_ssize_t N_PILOTS = 8
 cdef Py_ssize_t MIN_PILOTED = 64
 
 
-cdef void describe_all(
-    const floating* rows,
-    Py_ssize_t n_rows,
-    const Head* head,
-    Py_ssize_t n_components,
-    double few,
-    int n_threads,
-    double* stats,
-    double* coefs,
-) noexcept nogil:
-    """Describe every row, with its coefficients on so many components."""
-    cdef Py_ssize_t i, d = head.n_features
-    cdef const floating* components = <const floating*> head.components
-
-    if n_rows == 1:
-        describe_query(rows, d, components, n_components, few, stats, coefs)
-        return
-    for i in prange(n_rows, num_threads=n_threads):
-        describe_query(
-            rows + i * d, d, components, n_components, few, stats + i * N_STATS,
-            coefs + i * n_components,
-        )
-
-
 cdef void search_all(
-    const Task* task,
-    const Head* head,
-    const HeadQuery* base,
+    const SampleSearch* search,
     const floating* queries,
-    Py_ssize_t n_queries,
-    const double* stats,
-    const double* coefs,
-    const Units* tail,
-    int n_threads,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* counts,
+    const Batch* batch,
     unsigned char* given_up,
 ) noexcept nogil:
     """Search for every query."""
-    cdef Py_ssize_t i, pilot, d = head.n_features, r = head.n_components
-    cdef Py_ssize_t n_pilots = 0, n_hopeless = 0, stride = 1
-    cdef Survivors* alive = NULL
+    cdef Py_ssize_t i, pilot, n_pilots = 0, n_given_up = 0, stride = 1
+    cdef Py_ssize_t n_coordinates = search.sample.n_coordinates
+    cdef Survivors* survivors = NULL
 
-    if n_queries >= MIN_PILOTED and base.give_up_share < INFINITY:
+    if batch.n_queries >= MIN_PILOTED and search.common.give_up_fraction < INFINITY:
         n_pilots = N_PILOTS
-        stride = n_queries // N_PILOTS
-        alive = new_survivors(task.n_slots, head.n_coordinates, 0)
+        stride = batch.n_queries // N_PILOTS
+        survivors = new_survivors(search.task.n_slots, n_coordinates, 0)
         for pilot in range(n_pilots):
             i = pilot * stride
-            given_up[i] = search_query(
-                task, head, base, queries + i * d, stats + i * N_STATS, coefs + i * r,
-                tail, alive, slots + i * task.k, products + i * task.k, counts + i,
-            )
-            n_hopeless += given_up[i]
-        free_survivors(alive)
-        if n_hopeless == n_pilots:
-            for i in range(n_queries):
+            given_up[i] = _search_at(search, queries, batch, i, survivors)
+            n_given_up += given_up[i]
+        free_survivors(survivors)
+        if n_given_up == n_pilots:
+            for i in range(batch.n_queries):
                 if not _is_pilot(i, n_pilots, stride):
                     given_up[i] = 1
-                    counts[i] = r * d
+                    batch.first.count[i] = (
+                        search.sample.n_components * search.sample.n_features
+                    )
             return
-    with parallel(num_threads=n_threads):
-        alive = new_survivors(task.n_slots, head.n_coordinates, 0)
-        for i in prange(n_queries, schedule="dynamic"):
+    with parallel(num_threads=batch.n_threads):
+        survivors = new_survivors(search.task.n_slots, n_coordinates, 0)
+        for i in prange(batch.n_queries, schedule="dynamic"):
             if not _is_pilot(i, n_pilots, stride):
-                given_up[i] = search_query(
-                    task, head, base, queries + i * d, stats + i * N_STATS,
-                    coefs + i * r, tail, alive, slots + i * task.k,
-                    products + i * task.k, counts + i,
-                )
-        free_survivors(alive)
+                given_up[i] = _search_at(search, queries, batch, i, survivors)
+        free_survivors(survivors)
+
+
+cdef inline unsigned char _search_at(
+    const SampleSearch* search,
+    const floating* queries,
+    const Batch* batch,
+    Py_ssize_t i,
+    Survivors* survivors,
+) noexcept nogil:
+    """Search for query i; return 1 if it is left to BLAS."""
+    return search_query(
+        search, queries + i * search.sample.n_features, batch.stats + i * N_STATS,
+        batch.coefs + i * search.sample.n_components, survivors,
+        best_of(batch.first, search.task.k, i),
+    )
 
 
 cdef inline bint _is_pilot(
@@ -105,28 +83,39 @@ cdef inline bint _is_pilot(
 
 
 cdef int search_all_buckets(
-    const Task* task,
-    const Head* head,
-    const HeadQuery* base,
+    const SampleSearch* search,
     const floating* queries,
-    Py_ssize_t n_queries,
-    const double* stats,
-    const double* coefs,
+    const Batch* batch,
     const Py_ssize_t* order,
     Py_ssize_t bucket_size,
-    int n_threads,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* counts,
 ) noexcept nogil:
     """Search for every query in buckets; return how many found no memory."""
-    cdef Py_ssize_t i, d = head.n_features, r = head.n_components
+    cdef Py_ssize_t i, d = search.sample.n_features, r = search.sample.n_components
     cdef int n_failed = 0
 
-    for i in prange(n_queries, schedule="dynamic", num_threads=n_threads):
+    for i in prange(
+        batch.n_queries, schedule="dynamic", num_threads=batch.n_threads
+    ):
         n_failed += search_query_buckets(
-            task, head, base, queries + i * d, stats + i * N_STATS, coefs + i * r,
-            order, bucket_size, slots + i * task.k, products + i * task.k, counts + i,
+            search, queries + i * d, batch.stats + i * N_STATS, batch.coefs + i * r,
+            order, bucket_size, best_of(batch.first, search.task.k, i),
+        )
+    return n_failed
+
+
+cdef int search_all_supports(
+    const Task* task, const floating* queries, const Batch* batch
+) noexcept nogil:
+    """Search exactly for sparse queries; return how many found no memory."""
+    cdef Py_ssize_t i, d = task.rows.n_features
+    cdef int n_failed = 0
+
+    for i in prange(
+        batch.n_queries, schedule="dynamic", num_threads=batch.n_threads
+    ):
+        n_failed += search_query_support(
+            task, queries + i * d, <Py_ssize_t> batch.stats[i * N_STATS + 1],
+            best_of(batch.first, task.k, i),
         )
     return n_failed
 
@@ -134,26 +123,21 @@ cdef int search_all_buckets(
 cdef int pick_all(
     const Task* task,
     const floating* queries,
-    Py_ssize_t n_queries,
-    const double* stats,
+    const Batch* batch,
     const floating* scores,
-    Py_ssize_t n_capacity,
-    int n_threads,
-    Py_ssize_t* slots,
-    double* products,
-    Py_ssize_t* counts,
+    Py_ssize_t n_scores,
 ) noexcept nogil:
     """Choose by scores for every query; return how many found no memory."""
     cdef Py_ssize_t i, d = task.rows.n_features
-    cdef Survivors* alive = NULL
+    cdef Survivors* survivors = NULL
     cdef int n_failed = 0
 
-    with parallel(num_threads=n_threads):
-        alive = new_survivors(task.n_slots, 0, 0)
-        for i in prange(n_queries):
+    with parallel(num_threads=batch.n_threads):
+        survivors = new_survivors(task.n_slots, 0, 0)
+        for i in prange(batch.n_queries):
             n_failed += pick_for_query(
-                task, queries + i * d, stats[i * N_STATS + 3], scores + i * n_capacity,
-                alive, slots + i * task.k, products + i * task.k, counts + i,
+                task, queries + i * d, batch.stats[i * N_STATS + 3],
+                scores + i * n_scores, survivors, best_of(batch.first, task.k, i),
             )
-        free_survivors(alive)
+        free_survivors(survivors)
     return n_failed

@@ -1,4 +1,4 @@
-"""The head of an index and its search; see ``_coordinate_sample.pyx``."""
+"""A sample of coordinates and the search in it; see ``_coordinate_sample.pyx``."""
 
 from cython cimport floating
 
@@ -9,7 +9,7 @@ cdef enum:
     N_OFFSETS = 9
 
 
-cdef struct Head:
+cdef struct CoordinateSample:
     # A random sample of coordinates of every atom, less what the components explain.
     Py_ssize_t n_features
     Py_ssize_t n_components
@@ -18,8 +18,8 @@ cdef struct Head:
     Py_ssize_t offsets[N_OFFSETS]       # tile t holds coordinates offsets[t] and on
     const float* tiles[MAX_TILES]       # one row of offsets[t + 1] - offsets[t] a slot
     const float* inflation[MAX_TILES]   # of the radius, one value a slot
-    const Py_ssize_t* coordinates       # which ones they are
-    const void* components_there        # components at these, one a row; atoms' type
+    const Py_ssize_t* coordinates       # the sampled ones, tile by tile
+    const void* sampled_components      # components at these, one a row; atoms' type
     const void* components              # all of them, one a row, the constant one first
     const double* coefs                 # of the atoms on the components, one row a slot
     const double* norms                 # of the atoms
@@ -28,25 +28,25 @@ cdef struct Head:
     double rounding                     # relative error of coefficients and products
 
 
-cdef struct HeadQuery:
+cdef struct SampleQuery:
     const double* coefs         # of the query on the components
     double norm
     double residual_norm
-    double share                # error probability for one atom in one round
+    double arm_delta            # error probability for one atom in one round
     double epsilon
-    double give_up_share        # of the work of BLAS; infinite: never give up
+    double give_up_fraction     # of the work of BLAS; infinite: never give up
     Py_ssize_t k
     Py_ssize_t n_atoms          # at the start: what BLAS would have to compute
-    bint samples                # or drops atoms by bounds alone
+    bint samples                # whether to sample, or to drop by bounds alone
 
 
 cdef void bound_by_norms(
-    const Head* head, const HeadQuery* query, Survivors* alive
+    const CoordinateSample* sample, const SampleQuery* query, Survivors* survivors
 ) noexcept nogil
 
-cdef Outcome search_head(
-    const Head* head,
-    const HeadQuery* query,
+cdef Outcome search_sample(
+    const CoordinateSample* sample,
+    const SampleQuery* query,
     const floating* entries,        # of the query
-    Survivors* alive,
+    Survivors* survivors,
 ) noexcept nogil

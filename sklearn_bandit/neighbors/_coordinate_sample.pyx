@@ -1,4 +1,4 @@
-"""Search in the head of an index: a fixed random sample of coordinates, in tiles.
+"""Search in a fixed random sample of coordinates, laid out in tiles.
 
 An inner product is split along a few orthonormal components U (the constant vector
 and the leading directions of the atoms): ``v.q = (Uv).(Uq) + v~.q~``, where the tilde
@@ -6,11 +6,10 @@ is what the components leave. The first part is known exactly; only the second i
 sampled, and its Cauchy-Schwarz bound already drops atoms with certainty
 (`bound_by_norms`).
 
-`search_head` compares every atom with one pivot on the same coordinates and drops it
-when k others are better, by the Student-t radius of the differences. Two guards keep
-the estimated variance from being too small where the mass of a vector sits in few
-coordinates, which a sample may miss. They look at the query and at the atoms, one by
-one:
+`search_sample` compares every atom with one leader on the same coordinates. It drops an
+atom when k others are better, by the Student-t radius of the differences. The estimated
+variance is too small if the mass of a vector is in few coordinates, which a sample may
+miss. Two guards prevent that, for the query and for each atom:
 
 - the effective number of coordinates sampled, ``(sum x^2)^2 / sum x^4``, must reach
   `MIN_EFFECTIVE` and gives the degrees of freedom;
@@ -33,145 +32,146 @@ from sklearn_bandit.bandit._radii cimport (
 
 from ._survivors cimport (
     DECIDED,
-    HOPELESS,
+    GIVEN_UP,
     OPEN,
-    choose_pivot,
+    choose_leader,
     drop,
     estimate_spread,
     needed_work,
     predicted_work,
-    real_share,
-    share_quantiles,
+    real_fraction,
+    set_quantiles,
     within,
 )
 
-# Changing the pivot means summing all differences anew; it sharpens the radii enough to
-# pay when this costs a third of what was spent already, or next to nothing.
-cdef double REPIVOT_SHARE = 1.0 / 3.0
-cdef Py_ssize_t REPIVOT_ATOMS = 64
+# With a new leader all differences are summed anew. The sharper radii are worth it when
+# that costs at most a third of the work so far, or when few atoms are left.
+cdef double NEW_LEADER_COST = 1.0 / 3.0
+cdef Py_ssize_t NEW_LEADER_ATOMS = 64
 
-# Squares below the smallest float vanish from a variance: the differences behind them,
-# at most this large for entries of order one, are made up for in the radius.
+# Squares below the smallest float vanish from a variance. The differences behind them
+# are at most this large, for entries of order one; the radius is widened by it.
 cdef double UNDERFLOW = 2e-19
 
-# Atoms that are looked at to see whether a search is hopeless, before all are paired.
+# Atoms that are compared with the leader to see whether to give up, before all are.
 cdef Py_ssize_t PROBE_ATOMS = 256
 
 cdef enum:
     RESIDUAL_BLOCK = 64
-    ATOMS_AHEAD = 8     # whose rows are asked for ahead of their use
+    ATOMS_AHEAD = 8     # atoms between the prefetch of a row and its use
     LINE = 16           # entries of a cache line
 
-# The head is in single precision, whatever the atoms are.
-cdef double HEAD_ROUNDING = 1.2e-7
+# The sample is in single precision, whatever the type of the atoms.
+cdef double SAMPLE_ROUNDING = 1.2e-7
 
 
 cdef void bound_by_norms(
-    const Head* head, const HeadQuery* query, Survivors* alive
+    const CoordinateSample* sample, const SampleQuery* query, Survivors* survivors
 ) noexcept nogil:
-    """Compute what the components say of each atom; drop what cannot be among the best.
+    """Compute each atom's part along the components; drop by bounds on the rest.
 
-    The residuals' part is within the product of their norms (Cauchy and Schwarz), so
-    nothing is dropped by chance.
+    The product of the residuals is at most the product of their norms (Cauchy and
+    Schwarz), so that no atom is dropped by chance.
     """
-    cdef Py_ssize_t i, c, slot, n = alive.n_alive, r = head.n_components
-    cdef double total, unit = head.scale / head.n_features
+    cdef Py_ssize_t i, c, slot, n = survivors.n_left, r = sample.n_components
+    cdef double total, factor = sample.scale / sample.n_features
     cdef const double* coefs
 
     for i in range(n):
-        slot = alive.slots[i]
-        coefs = head.coefs + slot * r
+        slot = survivors.slots[i]
+        coefs = sample.coefs + slot * r
         total = 0.0
         for c in range(r):
             total += coefs[c] * query.coefs[c]
-        alive.base[i] = -unit * total
-        alive.mean[i] = alive.base[i]
-        alive.radius[i] = unit * (
-            head.residual_norms[slot] * query.residual_norm
-            + head.rounding * head.norms[slot] * query.norm
+        survivors.known[i] = -factor * total
+        survivors.mean[i] = survivors.known[i]
+        survivors.radius[i] = factor * (
+            sample.residual_norms[slot] * query.residual_norm
+            + sample.rounding * sample.norms[slot] * query.norm
         )
-    alive.n_multiplied += n * r
-    alive.pivot = -1  # radii are absolute here: no atom is kept by identity
-    drop(alive, query.k)
+    survivors.n_multiplied += n * r
+    survivors.leader = -1  # radii are absolute here: no atom is kept by identity
+    drop(survivors, query.k)
 
 
-cdef Outcome search_head(
-    const Head* head,
-    const HeadQuery* query,
+cdef Outcome search_sample(
+    const CoordinateSample* sample,
+    const SampleQuery* query,
     const floating* entries,
-    Survivors* alive,
+    Survivors* survivors,
 ) noexcept nogil:
     """Sample tile by tile until k atoms are left, or further sampling does not pay."""
     cdef Py_ssize_t t = 1, n_used, k = query.k
-    cdef double quantile, last_quantile, d = head.n_features
-    cdef double budget = query.give_up_share * query.n_atoms * d
+    cdef double quantile, last_quantile, d = sample.n_features
+    cdef double budget = query.give_up_fraction * query.n_atoms * d
 
-    # The radius at the end of the head, should the query be as even as a normal one.
-    share_quantiles(alive, query.share)
-    last_quantile = tabled_quantile(&alive.quantiles, head.n_coordinates / 3.0)
-    n_used = head.offsets[1]
-    _fill_residual(head, query.coefs, entries, 0, alive)
-    _sum_products(head, query, alive)
-    choose_pivot(alive, k)
-    quantile = _query_quantile(head, query, n_used, alive)
+    # The radius at the end of the sample, if the entries of the query are normal.
+    set_quantiles(survivors, query.arm_delta)
+    last_quantile = tabled_quantile(&survivors.quantiles, sample.n_coordinates / 3.0)
+    n_used = sample.offsets[1]
+    _fill_residual(sample, query.coefs, entries, 0, survivors)
+    _sum_products(sample, survivors)
+    choose_leader(survivors, k)
+    quantile = _query_quantile(sample, query, n_used, survivors)
     # Standard deviations of single atoms bound those of differences from above.
-    _marginal_radii(head, query, quantile, alive)
-    estimate_spread(alive, n_used, d, 1.0)
-    drop(alive, k)
-    if alive.n_alive > 2 * PROBE_ATOMS and query.give_up_share < INFINITY:
-        if _probed_work(head, query, last_quantile, alive) > budget:
-            return HOPELESS
-    if alive.n_alive > k:
-        _start_differences(head, query, 1, alive)
-        _paired_radii(head, query, 1, quantile, alive)
-        drop(alive, k)
+    _marginal_radii(sample, query, quantile, survivors)
+    estimate_spread(survivors, n_used, d, 1.0)
+    drop(survivors, k)
+    if survivors.n_left > 2 * PROBE_ATOMS and query.give_up_fraction < INFINITY:
+        if _probed_work(sample, query, last_quantile, survivors) > budget:
+            return GIVEN_UP
+    if survivors.n_left > k:
+        _start_differences(sample, 1, survivors)
+        _paired_radii(sample, query, 1, quantile, survivors)
+        drop(survivors, k)
 
-    while alive.n_alive > k:
-        if query.epsilon > 0.0 and within(alive, k, query.epsilon):
+    while survivors.n_left > k:
+        if query.epsilon > 0.0 and within(survivors, k, query.epsilon):
             return DECIDED
-        if query.give_up_share < INFINITY:
-            if alive.n_alive * d <= alive.n_multiplied:
+        if query.give_up_fraction < INFINITY:
+            if survivors.n_left * d <= survivors.n_multiplied:
                 return OPEN
             if predicted_work(
-                alive, k, last_quantile, n_used, d, head.n_coordinates, query.epsilon
+                survivors, k, last_quantile, n_used, d, sample.n_coordinates,
+                query.epsilon,
             ) > budget:
-                return HOPELESS
-        if t == head.n_tiles:
+                return GIVEN_UP
+        if t == sample.n_tiles:
             return OPEN
-        _fill_residual(head, query.coefs, entries, t, alive)
-        _add_differences(head, query, t, alive)
+        _fill_residual(sample, query.coefs, entries, t, survivors)
+        _add_differences(sample, t, survivors)
         t += 1
-        n_used = head.offsets[t]
-        quantile = _query_quantile(head, query, n_used, alive)
-        _paired_radii(head, query, t, quantile, alive)
-        drop(alive, k)
-        if alive.n_alive > k and _should_repivot(alive, k, n_used):
-            choose_pivot(alive, k)
-            _start_differences(head, query, t, alive)
-            _paired_radii(head, query, t, quantile, alive)
-            drop(alive, k)
+        n_used = sample.offsets[t]
+        quantile = _query_quantile(sample, query, n_used, survivors)
+        _paired_radii(sample, query, t, quantile, survivors)
+        drop(survivors, k)
+        if survivors.n_left > k and _should_change_leader(survivors, k, n_used):
+            choose_leader(survivors, k)
+            _start_differences(sample, t, survivors)
+            _paired_radii(sample, query, t, quantile, survivors)
+            drop(survivors, k)
     return DECIDED
 
 
 cdef void _fill_residual(
-    const Head* head,
+    const CoordinateSample* sample,
     const double* coefs,
     const floating* entries,
     Py_ssize_t t,
-    Survivors* alive,
+    Survivors* survivors,
 ) noexcept nogil:
-    """What the components leave of a query in tile t, unless that is known already.
+    """Compute what the components leave of a query in tile t, unless it is known.
 
-    Only the tiles that are used are read: each entry may cost a trip to memory.
+    Only tiles that are used are read: each entry may be a cache miss.
     """
-    if t >= alive.n_filled:
+    if t >= survivors.n_filled:
         _residual(
-            entries, head.coordinates + head.offsets[t], coefs, head.n_components,
-            <const floating*> head.components_there + head.offsets[t],
-            head.n_coordinates, head.offsets[t + 1] - head.offsets[t],
-            alive.residual + head.offsets[t],
+            entries, sample.coordinates + sample.offsets[t], coefs, sample.n_components,
+            <const floating*> sample.sampled_components + sample.offsets[t],
+            sample.n_coordinates, sample.offsets[t + 1] - sample.offsets[t],
+            survivors.residual + sample.offsets[t],
         )
-        alive.n_filled = t + 1
+        survivors.n_filled = t + 1
 
 
 cdef simd_void _residual(
@@ -205,190 +205,210 @@ cdef simd_void _residual(
 
 
 cdef double _query_quantile(
-    const Head* head, const HeadQuery* query, Py_ssize_t n_used, Survivors* alive
+    const CoordinateSample* sample,
+    const SampleQuery* query,
+    Py_ssize_t n_used,
+    Survivors* survivors,
 ) noexcept nogil:
-    """Radius of a mean of n samples, over standard deviation / sqrt(n): query's guards.
+    """Radius of a mean of n samples in units of its standard error.
 
-    Infinite while too few coordinates carry the query's mass.
+    The query's guards are in it: it is infinite while too few coordinates carry the
+    query's mass.
     """
     cdef Py_ssize_t j
     cdef double square, sum_2 = 0.0, sum_4 = 0.0, size, population
 
     for j in range(n_used):
-        square = <double> alive.residual[j] * <double> alive.residual[j]
+        square = <double> survivors.residual[j] * <double> survivors.residual[j]
         sum_2 += square
         sum_4 += square * square
     size = min(effective_size(sum_2, sum_4), <double> n_used)
     if size < MIN_EFFECTIVE or sum_2 <= 0.0:
         return INFINITY
-    population = query.residual_norm * query.residual_norm / head.n_features
+    population = query.residual_norm * query.residual_norm / sample.n_features
     return (
-        tabled_quantile(&alive.quantiles, size - 1.0)
+        tabled_quantile(&survivors.quantiles, size - 1.0)
         * sqrt(max(1.0, population * n_used / sum_2))
-        * finite_population(n_used, head.n_features)
+        * finite_population(n_used, sample.n_features)
     )
 
 
 cdef inline double _wide(
     double quantile, double inflation, double error
 ) noexcept nogil:
-    """A radius, infinite where it is not known: infinity times zero would be NaN."""
+    """A radius; infinite if a factor is, where infinity times zero would be NaN."""
     if quantile == INFINITY or inflation == INFINITY:
         return INFINITY
     return quantile * inflation * error
 
 
 cdef double _slack(
-    const Head* head, const HeadQuery* query, Py_ssize_t slot, Py_ssize_t pivot
+    const CoordinateSample* sample,
+    const SampleQuery* query,
+    Py_ssize_t slot,
+    Py_ssize_t leader,
 ) noexcept nogil:
     """What rounding and underflow may add to a mean difference."""
     cdef double known, sampled
 
-    known = query.norm * (head.norms[slot] + head.norms[pivot])
+    known = query.norm * (sample.norms[slot] + sample.norms[leader])
     sampled = query.residual_norm * (
-        head.residual_norms[slot] + head.residual_norms[pivot]
+        sample.residual_norms[slot] + sample.residual_norms[leader]
     )
-    return UNDERFLOW + head.scale / head.n_features * (
-        head.rounding * known + HEAD_ROUNDING * sampled
+    return UNDERFLOW + sample.scale / sample.n_features * (
+        sample.rounding * known + SAMPLE_ROUNDING * sampled
     )
+
+
+cdef void _clear_sums(Survivors* survivors) noexcept nogil:
+    cdef Py_ssize_t i
+
+    for i in range(survivors.n_left):
+        survivors.total[i] = 0.0
+        survivors.square[i] = 0.0
 
 
 cdef void _sum_products(
-    const Head* head, const HeadQuery* query, Survivors* alive
+    const CoordinateSample* sample, Survivors* survivors
 ) noexcept nogil:
     """Sums of products and of their squares over the first tile; means from them."""
-    cdef Py_ssize_t i, width = head.offsets[1]
+    cdef Py_ssize_t i, width = sample.offsets[1]
 
-    for i in range(alive.n_alive):
-        alive.total[i] = 0.0
-        alive.square[i] = 0.0
+    _clear_sums(survivors)
     _products(
-        head.tiles[0], alive.residual, width, alive.slots, alive.n_alive, alive.total,
-        alive.square,
+        sample.tiles[0], survivors.residual, width, survivors.slots, survivors.n_left,
+        survivors.total, survivors.square,
     )
-    alive.n_multiplied += alive.n_alive * width
-    for i in range(alive.n_alive):
-        alive.mean[i] = alive.base[i] - alive.total[i] / width
+    survivors.n_multiplied += survivors.n_left * width
+    for i in range(survivors.n_left):
+        survivors.mean[i] = survivors.known[i] - survivors.total[i] / width
 
 
 cdef void _marginal_radii(
-    const Head* head,
-    const HeadQuery* query,
+    const CoordinateSample* sample,
+    const SampleQuery* query,
     double quantile,
-    Survivors* alive,
+    Survivors* survivors,
 ) noexcept nogil:
-    """Radii of the differences to the pivot from the two atoms' own variances."""
-    cdef Py_ssize_t i, slot, pivot = alive.slots[alive.pivot]
-    cdef double n = head.offsets[1], factor, own, spread
-    cdef const float* inflation = head.inflation[0]
+    """Radii of the differences to the leader from the two atoms' own variances."""
+    cdef Py_ssize_t i, slot, leader = survivors.slots[survivors.leader]
+    cdef double n = sample.offsets[1], factor, own, spread
+    cdef float total
+    cdef const float* inflation = sample.inflation[0]
 
     factor = quantile / sqrt(n * (n - 1.0))
-    spread = alive.square[alive.pivot] - alive.total[alive.pivot] ** 2 / n
+    i = survivors.leader
+    spread = survivors.square[i] - survivors.total[i] ** 2 / n
     own = sqrt(max(spread, 0.0))
-    for i in range(alive.n_alive):
-        slot = alive.slots[i]
-        spread = max(alive.square[i] - alive.total[i] * alive.total[i] / n, 0.0)
-        alive.variance[i] = spread / (n - 1.0)
-        alive.radius[i] = _slack(head, query, slot, pivot)
-        alive.radius[i] += _wide(
-            factor, max(inflation[slot], inflation[pivot]), sqrt(spread) + own
+    for i in range(survivors.n_left):
+        slot = survivors.slots[i]
+        total = survivors.total[i]
+        spread = max(survivors.square[i] - total * total / n, 0.0)
+        survivors.variance[i] = spread / (n - 1.0)
+        survivors.radius[i] = _slack(sample, query, slot, leader)
+        survivors.radius[i] += _wide(
+            factor, max(inflation[slot], inflation[leader]), sqrt(spread) + own
         )
-    alive.radius[alive.pivot] = 0.0
+    survivors.radius[survivors.leader] = 0.0
 
 
 cdef void _start_differences(
-    const Head* head, const HeadQuery* query, Py_ssize_t n_tiles, Survivors* alive
+    const CoordinateSample* sample, Py_ssize_t n_tiles, Survivors* survivors
 ) noexcept nogil:
-    """Sum the differences to the pivot over the first tiles."""
-    cdef Py_ssize_t i, t
+    """Sum the differences to the leader over the first tiles."""
+    cdef Py_ssize_t t
 
-    for i in range(alive.n_alive):
-        alive.total[i] = 0.0
-        alive.square[i] = 0.0
+    _clear_sums(survivors)
     for t in range(n_tiles):
-        _add_differences(head, query, t, alive)
+        _add_differences(sample, t, survivors)
 
 
 cdef void _add_differences(
-    const Head* head, const HeadQuery* query, Py_ssize_t t, Survivors* alive
+    const CoordinateSample* sample, Py_ssize_t t, Survivors* survivors
 ) noexcept nogil:
-    """Add one tile to the sums of the differences to the pivot."""
-    cdef Py_ssize_t width = head.offsets[t + 1] - head.offsets[t]
+    """Add one tile to the sums of the differences to the leader."""
+    cdef Py_ssize_t width = sample.offsets[t + 1] - sample.offsets[t]
 
     _differences(
-        head.tiles[t], alive.residual + head.offsets[t], width,
-        head.tiles[t] + alive.slots[alive.pivot] * width,
-        alive.slots, alive.n_alive, alive.total, alive.square,
+        sample.tiles[t], survivors.residual + sample.offsets[t], width,
+        sample.tiles[t] + survivors.slots[survivors.leader] * width,
+        survivors.slots, survivors.n_left, survivors.total, survivors.square,
     )
-    alive.n_multiplied += alive.n_alive * width
+    survivors.n_multiplied += survivors.n_left * width
 
 
 cdef void _paired_radii(
-    const Head* head,
-    const HeadQuery* query,
+    const CoordinateSample* sample,
+    const SampleQuery* query,
     Py_ssize_t n_tiles,
     double quantile,
-    Survivors* alive,
+    Survivors* survivors,
 ) noexcept nogil:
-    """Means and radii of the differences to the pivot."""
-    cdef Py_ssize_t i, slot, pivot = alive.slots[alive.pivot]
-    cdef double n = head.offsets[n_tiles], spread, inflate, known
-    cdef const float* inflation = head.inflation[n_tiles - 1]
+    """Means and radii of the differences to the leader."""
+    cdef Py_ssize_t i, slot, leader = survivors.slots[survivors.leader]
+    cdef double n = sample.offsets[n_tiles], spread, inflate, known
+    cdef float total
+    cdef const float* inflation = sample.inflation[n_tiles - 1]
 
-    known = alive.base[alive.pivot]
-    for i in range(alive.n_alive):
-        slot = alive.slots[i]
-        inflate = max(inflation[slot], inflation[pivot])
-        spread = max(alive.square[i] - alive.total[i] * alive.total[i] / n, 0.0)
-        alive.mean[i] = alive.total[i] / n + (alive.base[i] - known)
-        alive.variance[i] = spread / (n - 1.0)
-        alive.radius[i] = _slack(head, query, slot, pivot)
-        alive.radius[i] += _wide(quantile, inflate, sqrt(alive.variance[i] / n))
+    known = survivors.known[survivors.leader]
+    for i in range(survivors.n_left):
+        slot = survivors.slots[i]
+        inflate = max(inflation[slot], inflation[leader])
+        total = survivors.total[i]
+        spread = max(survivors.square[i] - total * total / n, 0.0)
+        survivors.mean[i] = total / n + (survivors.known[i] - known)
+        survivors.variance[i] = spread / (n - 1.0)
+        survivors.radius[i] = _slack(sample, query, slot, leader)
+        survivors.radius[i] += _wide(quantile, inflate, sqrt(survivors.variance[i] / n))
         # An atom whose sample says nothing yet is expected to be like the others.
         if inflate < INFINITY:
-            alive.variance[i] *= inflate * inflate
-    alive.mean[alive.pivot] = 0.0
-    alive.radius[alive.pivot] = 0.0
+            survivors.variance[i] *= inflate * inflate
+    survivors.mean[survivors.leader] = 0.0
+    survivors.radius[survivors.leader] = 0.0
 
 
 cdef double _probed_work(
-    const Head* head, const HeadQuery* query, double quantile, Survivors* alive
+    const CoordinateSample* sample,
+    const SampleQuery* query,
+    double quantile,
+    Survivors* survivors,
 ) noexcept nogil:
-    """Predict the work of a search from the differences of a few atoms to the pivot."""
-    cdef Py_ssize_t stride = alive.n_alive // PROBE_ATOMS
-    cdef Py_ssize_t i = 0, width = head.offsets[1]
-    cdef double n = width, d = head.n_features
-    cdef double shrink = real_share(alive, n, d), known, gap, variance, work = 0.0
+    """Predict the work of a search from the differences of a few atoms."""
+    cdef Py_ssize_t stride = survivors.n_left // PROBE_ATOMS
+    cdef Py_ssize_t i = 0, width = sample.offsets[1]
+    cdef double n = width, d = sample.n_features
+    cdef double shrink = real_fraction(survivors, n, d)
+    cdef double known, gap, variance, work = 0.0
     cdef float total, square
 
-    while i < alive.n_alive:
+    while i < survivors.n_left:
         total = 0.0
         square = 0.0
         _differences(
-            head.tiles[0], alive.residual, width,
-            head.tiles[0] + alive.slots[alive.pivot] * width, &alive.slots[i], 1,
-            &total, &square,
+            sample.tiles[0], survivors.residual, width,
+            sample.tiles[0] + survivors.slots[survivors.leader] * width,
+            &survivors.slots[i], 1, &total, &square,
         )
-        known = alive.base[i] - alive.base[alive.pivot]
+        known = survivors.known[i] - survivors.known[survivors.leader]
         gap = known + shrink * total / n + query.epsilon
         variance = max(square - total * total / n, 0.0) / (n - 1.0)
-        work += needed_work(gap, variance, quantile, n, d, head.n_coordinates)
-        alive.n_multiplied += width
+        work += needed_work(gap, variance, quantile, n, d, sample.n_coordinates)
+        survivors.n_multiplied += width
         i += stride
     return work * stride
 
 
-cdef bint _should_repivot(
-    const Survivors* alive, Py_ssize_t k, Py_ssize_t n_used
+cdef bint _should_change_leader(
+    const Survivors* survivors, Py_ssize_t k, Py_ssize_t n_used
 ) noexcept nogil:
-    """Whether the pivot is no longer the k-th best, and changing it costs little."""
+    """Whether the leader is no longer the k-th best, and changing it costs little."""
     cdef Py_ssize_t i, n_better = 0
 
-    if alive.n_alive > REPIVOT_ATOMS:
-        if alive.n_alive * n_used > REPIVOT_SHARE * alive.n_multiplied:
+    if survivors.n_left > NEW_LEADER_ATOMS:
+        if survivors.n_left * n_used > NEW_LEADER_COST * survivors.n_multiplied:
             return False
-    for i in range(alive.n_alive):
-        n_better += alive.mean[i] < 0.0
+    for i in range(survivors.n_left):
+        n_better += survivors.mean[i] < 0.0
     return n_better != k - 1
 
 
@@ -396,7 +416,7 @@ cdef inline void fetch_ahead(
     const float* tile, const Py_ssize_t* slots, Py_ssize_t i, Py_ssize_t n,
     Py_ssize_t width,
 ) noexcept nogil:
-    """Ask for the row of a survivor that comes later: survivors lie far apart."""
+    """Prefetch the row of a later survivor: survivors lie far apart in memory."""
     cdef const float* row = tile + slots[min(i + ATOMS_AHEAD, n - 1)] * width
     cdef Py_ssize_t j = 0
 
@@ -414,7 +434,7 @@ cdef simd_void _products(
     float* total,
     float* square,
 ) noexcept nogil:
-    """Add the sums of products and of their squares; two halves keep the pipes full."""
+    """Add the sums of products and of their squares, over both halves at a time."""
     cdef Py_ssize_t i, j, half = width // 2
     cdef const float* atom
     cdef float a, b, sum_a, sum_b, square_a, square_b
@@ -438,13 +458,13 @@ cdef simd_void _differences(
     const float* tile,
     const float* query,
     Py_ssize_t width,
-    const float* pivot,
+    const float* leader,
     const Py_ssize_t* slots,
     Py_ssize_t n,
     float* total,
     float* square,
 ) noexcept nogil:
-    """The same for differences to the pivot, which are exactly 0 for equal atoms."""
+    """The same for differences to the leader, which are exactly 0 for equal atoms."""
     cdef Py_ssize_t i, j, half = width // 2
     cdef const float* atom
     cdef float a, b, sum_a, sum_b, square_a, square_b
@@ -454,8 +474,8 @@ cdef simd_void _differences(
         fetch_ahead(tile, slots, i, n, width)
         sum_a = sum_b = square_a = square_b = 0.0
         for j in range(half):
-            a = query[j] * (pivot[j] - atom[j])
-            b = query[j + half] * (pivot[j + half] - atom[j + half])
+            a = query[j] * (leader[j] - atom[j])
+            b = query[j + half] * (leader[j + half] - atom[j + half])
             sum_a += a
             sum_b += b
             square_a += a * a

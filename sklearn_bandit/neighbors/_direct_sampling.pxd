@@ -18,25 +18,29 @@ cdef enum Radius:
     HOEFFDING
 
 
-cdef struct Units:
+cdef struct References:
+    # What is sampled from the atoms for a query, and in which order.
     Sampling sampling
     Radius radius
-    Py_ssize_t n_units          # how many may be sampled before all is computed exactly
+    Py_ssize_t k
+    Py_ssize_t n_references     # sampled at most; then survivors are computed
     Py_ssize_t n_first          # in the first round; later rounds double
     Py_ssize_t length           # coordinates of a block; 1 otherwise
-    const Py_ssize_t* starts    # first coordinate of each unit, in sampling order
+    const Py_ssize_t* starts    # first coordinate of each reference, in sampling order
     const double* weights       # of single coordinates (NULL: the query's entries)
-    double n_total              # units that exist; infinite with replacement
-    double share                # error probability for one atom in one round
+    double n_total              # references that exist; infinite with replacement
+    double arm_delta            # error probability for one atom in one round
     double epsilon
-    double give_up_share
-    double energy               # mean square of the query on a unit, over all units
-    double reach                # largest sum of the query's absolute entries on a unit
+    double give_up_fraction     # of the work of BLAS; infinite: never give up
+    double energy               # mean square of the query on a reference, over all
+    double reach                # largest sum of the query's absolute entries on one
     const double* largest       # largest absolute entry of each slot's atom, or NULL
-    const double* norms         # of each slot's atom, for ordered units, or NULL
-    Py_ssize_t k
+    const double* norms         # of each slot's atom, for ordered references, or NULL
 
 
-cdef Outcome search_units(
-    const Rows* rows, const floating* query, const Units* units, Survivors* alive
+cdef Outcome search_references(
+    const Rows* rows,
+    const floating* query,
+    const References* references,
+    Survivors* survivors,
 ) noexcept nogil

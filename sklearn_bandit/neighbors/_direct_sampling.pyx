@@ -1,10 +1,10 @@
-"""Search by sampling from the atoms themselves, without a head.
+"""Search by sampling from the atoms themselves, without a coordinate sample.
 
-A unit is what is sampled: a block of neighbouring coordinates (one or a few cache
-lines, which cost hardly more than a single coordinate of it) or a single coordinate
-chosen by the size of the query's entries. All units seen are kept, one row a survivor,
-so that the pivot may change after every round: the differences are summed anew, which
-costs little beside reading the atoms.
+A reference is a block of neighbouring coordinates (one or a few cache lines, which cost
+little more than one of their coordinates), or a single coordinate that is chosen by the
+size of the query's entry. The products on all references sampled so far are kept, one
+row a survivor. So the leader may change after every round: the differences are summed
+anew, which costs little compared with reading the atoms.
 """
 
 from cython cimport floating
@@ -25,120 +25,127 @@ from sklearn_bandit.bandit._radii cimport (
 from ._exact_products cimport Rows, row
 from ._survivors cimport (
     DECIDED,
-    HOPELESS,
+    GIVEN_UP,
     OPEN,
-    choose_pivot,
+    choose_leader,
     drop,
     estimate_spread,
     predicted_work,
-    share_quantiles,
+    set_quantiles,
     within,
 )
 
-# Entries are kept in single precision; what their squares may be off by, with room.
+# Entries are kept in single precision. This bounds the relative error of their squares.
 cdef double ORDERED_ROUNDING = 1e-6
 
 cdef enum:
     CACHE_LINE = 64
 
 
-cdef Outcome search_units(
-    const Rows* rows, const floating* query, const Units* units, Survivors* alive
+cdef Outcome search_references(
+    const Rows* rows,
+    const floating* query,
+    const References* references,
+    Survivors* survivors,
 ) noexcept nogil:
-    """Sample rounds of doubling size until k atoms are left or it does not pay."""
-    cdef Py_ssize_t n_used = 0, n_next, n_atoms = alive.n_alive, i, k = units.k
+    """Sample in rounds of doubling size until k atoms are left or it does not pay."""
+    cdef Py_ssize_t n_used = 0, n_next, n_atoms = survivors.n_left, i, k = references.k
     cdef Py_ssize_t d = rows.n_features
+    cdef double budget = references.give_up_fraction * n_atoms * d
     cdef float* values = NULL
     cdef float* longer
     cdef Outcome outcome = DECIDED
 
-    share_quantiles(alive, units.share)
+    set_quantiles(survivors, references.arm_delta)
     for i in range(n_atoms):
-        alive.base[i] = 0.0
-    while alive.n_alive > k:
-        n_next = units.n_first if n_used == 0 else 2 * n_used
-        if n_next > units.n_units:
+        survivors.known[i] = 0.0
+    while survivors.n_left > k:
+        n_next = references.n_first if n_used == 0 else 2 * n_used
+        if n_next > references.n_references:
             outcome = OPEN
             break
-        if n_used > 0 and units.give_up_share < INFINITY:
-            if alive.n_alive * d <= alive.n_multiplied:
+        if n_used > 0 and references.give_up_fraction < INFINITY:
+            if survivors.n_left * d <= survivors.n_multiplied:
                 outcome = OPEN
                 break
-            if _predicted(units, n_used, d, alive) > units.give_up_share * n_atoms * d:
-                outcome = HOPELESS
+            if _predicted(references, n_used, d, survivors) > budget:
+                outcome = GIVEN_UP
                 break
-        longer = <float*> allocate(alive.n_alive, times(n_next, sizeof(float)))
+        longer = <float*> allocate(survivors.n_left, times(n_next, sizeof(float)))
         if longer == NULL:
-            outcome = HOPELESS
+            outcome = GIVEN_UP
             break
-        for i in range(alive.n_alive):
+        for i in range(survivors.n_left):
             if n_used > 0:
                 memmove(
                     longer + i * n_next, values + i * n_used, n_used * sizeof(float)
                 )
-        if units.sampling == BLOCKS:
+        if references.sampling == BLOCKS:
             _pull_blocks(
-                rows, query, units, n_used, n_next, alive.slots, alive.n_alive, longer
+                rows, query, references, n_used, n_next, survivors.slots,
+                survivors.n_left, longer,
             )
         else:
-            for i in range(alive.n_alive):
+            for i in range(survivors.n_left):
                 _pull(
-                    row(rows, alive.slots[i], <floating*> NULL), units, n_used, n_next,
-                    longer + i * n_next,
+                    row(rows, survivors.slots[i], <floating*> NULL), references,
+                    n_used, n_next, longer + i * n_next,
                 )
-        alive.n_multiplied += alive.n_alive * (n_next - n_used) * units.length
+        survivors.n_multiplied += (
+            survivors.n_left * (n_next - n_used) * references.length
+        )
         free(values)
         values = longer
         n_used = n_next
 
-        if not _means(units, values, n_used, query, alive):
+        if not _means(references, values, n_used, query, survivors):
             # Atoms out of the range of single precision have no sampled means.
-            outcome = HOPELESS
+            outcome = GIVEN_UP
             break
-        choose_pivot(alive, k)
-        if units.sampling == ORDERED:
-            # Nothing is random: bounds hold with certainty, whichever are asked for.
-            _ordered_radii(units, values, n_used, query, d, alive)
-        elif units.radius != PAIRED:
-            _rigorous_radii(units, values, n_used, alive)
+        choose_leader(survivors, k)
+        if references.sampling == ORDERED:
+            # Nothing is random: these bounds hold with certainty, whatever the radius.
+            _ordered_radii(references, values, n_used, query, d, survivors)
+        elif references.radius != PAIRED:
+            _rigorous_radii(references, values, n_used, survivors)
         else:
-            _paired_radii(units, values, n_used, query, d, alive)
-            if n_used == units.n_first:
-                estimate_spread(alive, n_used, units.n_total, 2.0)
-        drop(alive, k)
-        for i in range(alive.n_alive):
-            if alive.kept[i] != i:
+            _paired_radii(references, values, n_used, query, d, survivors)
+            if n_used == references.n_first:
+                estimate_spread(survivors, n_used, references.n_total, 2.0)
+        drop(survivors, k)
+        for i in range(survivors.n_left):
+            if survivors.kept[i] != i:
                 memmove(
-                    values + i * n_used, values + alive.kept[i] * n_used,
+                    values + i * n_used, values + survivors.kept[i] * n_used,
                     n_used * sizeof(float),
                 )
-        if alive.n_alive > k and units.epsilon > 0.0:
-            if within(alive, k, units.epsilon):
+        if survivors.n_left > k and references.epsilon > 0.0:
+            if within(survivors, k, references.epsilon):
                 break
     free(values)
     return outcome
 
 
 cdef double _predicted(
-    const Units* units, Py_ssize_t n_used, Py_ssize_t d, Survivors* alive
+    const References* references, Py_ssize_t n_used, Py_ssize_t d, Survivors* survivors
 ) noexcept nogil:
-    """Products needed to finish; predicted for unordered samples and paired radii."""
-    cdef double n_total = units.n_total
+    """How many products it takes to finish; zero where there is no prediction."""
+    cdef double n_total = references.n_total
 
-    if units.sampling == ORDERED or units.radius != PAIRED:
+    if references.sampling == ORDERED or references.radius != PAIRED:
         return 0.0
     if n_total == INFINITY:
         n_total = d
-    return units.length * predicted_work(
-        alive, units.k, tabled_quantile(&alive.quantiles, n_used - 1.0), n_used,
-        n_total, units.n_units, units.epsilon,
+    return references.length * predicted_work(
+        survivors, references.k, tabled_quantile(&survivors.quantiles, n_used - 1.0),
+        n_used, n_total, references.n_references, references.epsilon,
     )
 
 
 cdef simd_void _pull_blocks(
     const Rows* rows,
     const floating* query,
-    const Units* units,
+    const References* references,
     Py_ssize_t first,
     Py_ssize_t last,
     const Py_ssize_t* slots,
@@ -147,8 +154,8 @@ cdef simd_void _pull_blocks(
 ) noexcept nogil:
     """Rewards of all survivors on some blocks, one row of `last` values a survivor.
 
-    Blocks lie far apart in memory: while an atom's are multiplied, those of the next
-    one are on their way.
+    Blocks lie far apart in memory: those of the next atom are prefetched while the
+    ones of this atom are multiplied.
     """
     cdef Py_ssize_t i, u, j, start, length, offset
     cdef floating total
@@ -159,8 +166,8 @@ cdef simd_void _pull_blocks(
         atom = row(rows, slots[i], <floating*> NULL)
         next_atom = row(rows, slots[min(i + 1, n - 1)], <floating*> NULL)
         for u in range(first, last):
-            start = units.starts[u]
-            length = min(units.length, rows.n_features - start)
+            start = references.starts[u]
+            length = min(references.length, rows.n_features - start)
             offset = 0
             while offset < <Py_ssize_t> (length * sizeof(floating)):
                 prefetch(<const char*> (next_atom + start) + offset)
@@ -173,7 +180,7 @@ cdef simd_void _pull_blocks(
 
 cdef void _pull(
     const floating* atom,
-    const Units* units,
+    const References* references,
     Py_ssize_t first,
     Py_ssize_t last,
     float* values,
@@ -181,98 +188,98 @@ cdef void _pull(
     """Rewards of one atom on single coordinates (its own entries if ordered)."""
     cdef Py_ssize_t u
 
-    if units.sampling == WEIGHTED:
+    if references.sampling == WEIGHTED:
         for u in range(first, last):
-            values[u] = <float> (units.weights[u] * atom[units.starts[u]])
+            values[u] = <float> (references.weights[u] * atom[references.starts[u]])
     else:
         for u in range(first, last):
-            values[u] = atom[units.starts[u]]
+            values[u] = atom[references.starts[u]]
 
 
 cdef bint _means(
-    const Units* units,
+    const References* references,
     const float* values,
     Py_ssize_t n_used,
     const floating* query,
-    Survivors* alive,
+    Survivors* survivors,
 ) noexcept nogil:
-    """Negative mean reward; for ordered units, negative product so far.
+    """Negative mean rewards; for ordered references, negative products so far.
 
-    False if one of them is not finite.
+    Returns False if one of them is not finite.
     """
     cdef Py_ssize_t i, u
     cdef double total
     cdef const float* own
 
-    for i in range(alive.n_alive):
+    for i in range(survivors.n_left):
         own = values + i * n_used
         total = 0.0
-        if units.sampling == ORDERED:
+        if references.sampling == ORDERED:
             for u in range(n_used):
-                total += <double> query[units.starts[u]] * <double> own[u]
-            alive.mean[i] = -total
+                total += <double> query[references.starts[u]] * <double> own[u]
+            survivors.mean[i] = -total
         else:
             for u in range(n_used):
                 total += own[u]
-            alive.mean[i] = -total / n_used
+            survivors.mean[i] = -total / n_used
         if not isfinite(total):
             return False
     return True
 
 
 cdef void _paired_radii(
-    const Units* units,
+    const References* references,
     const float* values,
     Py_ssize_t n_used,
     const floating* query,
     Py_ssize_t d,
-    Survivors* alive,
+    Survivors* survivors,
 ) noexcept nogil:
-    """Student-t radii of the differences to the pivot, by the effective sample size.
+    """Student-t radii of the differences to the leader, by the effective sample size.
 
-    The variance is inflated by how much less of the query the sampled blocks hold than
-    the others, as far as its squares tell.
+    The variance is inflated where the sampled blocks hold less of the query's squared
+    norm than the others.
     """
     cdef Py_ssize_t i, j, u, start
     cdef double sum_2, sum_4, energy = 0.0, inflation = 1.0
-    cdef const float* pivot = values + alive.pivot * n_used
+    cdef const float* leader = values + survivors.leader * n_used
 
-    if units.sampling == BLOCKS:
+    if references.sampling == BLOCKS:
         for u in range(n_used):
-            start = units.starts[u]
-            for j in range(start, min(start + units.length, d)):
+            start = references.starts[u]
+            for j in range(start, min(start + references.length, d)):
                 energy += <double> query[j] * <double> query[j]
         inflation = INFINITY
         if energy > 0.0:
-            inflation = max(1.0, units.energy * n_used / energy)
-    for i in range(alive.n_alive):
-        _powers(pivot, values + i * n_used, alive.mean[i], n_used, &sum_2, &sum_4)
-        alive.variance[i] = inflation * sum_2 / (n_used - 1)
-        # An atom that differs nowhere in the sample may do so elsewhere.
-        alive.radius[i] = INFINITY
+            inflation = max(1.0, references.energy * n_used / energy)
+    for i in range(survivors.n_left):
+        _powers(leader, values + i * n_used, survivors.mean[i], n_used, &sum_2, &sum_4)
+        survivors.variance[i] = inflation * sum_2 / (n_used - 1)
+        # An atom that equals the leader on the sample may differ elsewhere.
+        survivors.radius[i] = INFINITY
         if sum_2 > 0.0:
-            alive.radius[i] = tabled_paired_radius(
-                &alive.quantiles, alive.variance[i], n_used,
-                effective_size(sum_2, sum_4), units.n_total,
+            survivors.radius[i] = tabled_paired_radius(
+                &survivors.quantiles, survivors.variance[i], n_used,
+                effective_size(sum_2, sum_4), references.n_total,
             )
-    alive.mean[alive.pivot] = 0.0
-    alive.radius[alive.pivot] = 0.0
+    survivors.mean[survivors.leader] = 0.0
+    survivors.radius[survivors.leader] = 0.0
 
 
 cdef simd_void _powers(
-    const float* pivot,
+    const float* leader,
     const float* own,
     double centre,
     Py_ssize_t n,
     double* sum_2,
     double* sum_4,
 ) noexcept nogil:
-    """Sums of the second and fourth powers of centred differences to the pivot."""
+    """Sums of the second and fourth powers of centred differences to the leader."""
     cdef Py_ssize_t u
     cdef double gap, square, total_2 = 0.0, total_4 = 0.0
 
     for u in range(n):
-        gap = <double> pivot[u] - <double> own[u] - centre
+        gap = <double> leader[u] - <double> own[u] - centre
         square = gap * gap
         total_2 += square
         total_4 += square * square
@@ -281,50 +288,53 @@ cdef simd_void _powers(
 
 
 cdef void _ordered_radii(
-    const Units* units,
+    const References* references,
     const float* values,
     Py_ssize_t n_used,
     const floating* query,
     Py_ssize_t d,
-    Survivors* alive,
+    Survivors* survivors,
 ) noexcept nogil:
-    """Bounds on what is left where the query's largest entries have been used up.
+    """Bounds on the product over the coordinates that have not been sampled.
 
-    By Cauchy and Schwarz, the product over the other coordinates is at most the product
-    of the two norms there. An atom's norm there is its norm less what was seen.
+    By Cauchy and Schwarz it is at most the product of the two norms there. The square
+    of an atom's norm there is that of its norm, less the squares seen so far.
     """
     cdef Py_ssize_t i, u
     cdef double entry, rest_2 = 0.0, norm_2, seen_2
     cdef const float* own
 
     for u in range(n_used, d):
-        entry = query[units.starts[u]]
+        entry = query[references.starts[u]]
         rest_2 += entry * entry
-    for i in range(alive.n_alive):
+    for i in range(survivors.n_left):
         own = values + i * n_used
         seen_2 = 0.0
         for u in range(n_used):
             seen_2 += <double> own[u] * <double> own[u]
-        norm_2 = units.norms[alive.slots[i]] ** 2
-        alive.radius[i] = sqrt(
+        norm_2 = references.norms[survivors.slots[i]] ** 2
+        survivors.radius[i] = sqrt(
             rest_2 * (max(norm_2 - seen_2, 0.0) + ORDERED_ROUNDING * norm_2)
         )
-    alive.pivot = -1
+    survivors.leader = -1
 
 
 cdef void _rigorous_radii(
-    const Units* units, const float* values, Py_ssize_t n_used, Survivors* alive
+    const References* references,
+    const float* values,
+    Py_ssize_t n_used,
+    Survivors* survivors,
 ) noexcept nogil:
-    """Radii that hold for any data, of each atom's own mean: rewards are bounded."""
+    """Radii of each atom's own mean that hold for any data: rewards are bounded."""
     cdef Py_ssize_t i, u
     cdef double reward_range, mean, gap, sum_2
     cdef const float* own
 
-    for i in range(alive.n_alive):
-        reward_range = 2.0 * units.reach * units.largest[alive.slots[i]]
-        if units.radius == HOEFFDING:
-            alive.radius[i] = hoeffding_radius(
-                reward_range / 2.0, n_used, units.share, units.n_total
+    for i in range(survivors.n_left):
+        reward_range = 2.0 * references.reach * references.largest[survivors.slots[i]]
+        if references.radius == HOEFFDING:
+            survivors.radius[i] = hoeffding_radius(
+                reward_range / 2.0, n_used, references.arm_delta, references.n_total
             )
             continue
         own = values + i * n_used
@@ -336,7 +346,8 @@ cdef void _rigorous_radii(
         for u in range(n_used):
             gap = own[u] - mean
             sum_2 += gap * gap
-        alive.radius[i] = bernstein_radius(
-            sum_2 / (n_used - 1), reward_range, n_used, units.share, units.n_total
+        survivors.radius[i] = bernstein_radius(
+            sum_2 / (n_used - 1), reward_range, n_used, references.arm_delta,
+            references.n_total,
         )
-    alive.pivot = -1
+    survivors.leader = -1

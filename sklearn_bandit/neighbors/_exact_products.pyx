@@ -1,8 +1,8 @@
 """Leaf kernels over rows of atoms.
 
-Whatever way a search takes, the inner products that it returns come from
-`exact_products`, accumulated in double: they do not depend on the route, the batch or
-the number of threads, so that neither does the order of near ties.
+The inner products that a search returns come from `exact_products` on every route, and
+are accumulated in double. So neither they nor the order of near ties depend on the
+route, the batch or the number of threads.
 """
 
 from cython cimport floating
@@ -11,15 +11,15 @@ from libc.stdlib cimport free, qsort
 from sklearn_bandit._core.memory cimport allocate
 from sklearn_bandit._core.simd cimport prefetch_l2, simd_void
 
-# How much of an atom is asked for while those before it are multiplied: processors do
-# not see ahead from one to the next, and take 10 nanoseconds a cache line without, 3
-# with it (measured: 784 features).
+# How much of an atom is prefetched while those before it are multiplied. Processors do
+# not prefetch across atoms: a cache line takes 10 nanoseconds without, 3 with it
+# (measured: 784 features).
 cdef enum:
     ATOMS_AHEAD = 2
     LINES_AHEAD = 64
     LINE = 64               # bytes of a cache line
 
-# Up to this many the best are kept in order by insertion; more are sorted.
+# Up to this k the best are kept in order by insertion; for a larger k all are sorted.
 cdef Py_ssize_t INSERTION_LIMIT = 64
 
 
@@ -31,7 +31,7 @@ cdef struct Scored:
 cdef simd_void _dot(
     const floating* x, const floating* y, Py_ssize_t n, double* result
 ) noexcept nogil:
-    """Inner product, of four quarters at a time: so it runs at the memory's speed."""
+    """Inner product, over four quarters at a time to reach the memory's speed."""
     cdef Py_ssize_t j, quarter = n // 4
     cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
 

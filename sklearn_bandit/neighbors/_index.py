@@ -1,17 +1,16 @@
 """The atoms of a search, laid out for sampling.
 
 The fitted array is never copied. Beside it an index holds, for every atom, its norm,
-its coefficients on a few components, and a "head": a random sample of its coordinates,
-less the components, in contiguous tiles of growing width. Almost every search ends
-inside the head, where a round of sampling reads memory in order; single coordinates of
-the array itself would cost up to 26 times as much (measured: 4,000 x 10,000 in
-float32).
+its coefficients on a few components, and a random sample of its coordinates, less the
+components, in contiguous tiles of growing width. Almost every search ends inside the
+sample, where a round of sampling reads memory in order. Single coordinates of the array
+itself would cost up to 26 times as much (measured: 4,000 x 10,000 in float32).
 
 Atoms live in slots: the rows of the fitted array, then those added later. Removing an
 atom only takes its slot out of the list of those to search.
 
-An index does not change: one with more or fewer atoms is another, which shares what
-both have in common. A search that is under way goes on with the one that it began with.
+An index does not change. Adding or removing atoms makes another index, which shares the
+common part. A search that is under way goes on with the index that it began with.
 """
 
 from copy import copy
@@ -22,35 +21,37 @@ from sklearn.utils.random import sample_without_replacement
 
 from .._core.thread_start import start_threads
 from .._core.threads import effective_n_threads
+from ._description import describe_atoms
 from ._gemv import scan
 from ._search import Searcher
 
 # Widths of the tiles, in batches. A batch of 64 coordinates is the smallest power of
 # two whose effective number passes the guards for normal data (a third of them).
-# The last ones are for the dimensions of which they are no more than a small share.
+# The small tiles have at most half of all coordinates. The large ones follow as long as
+# all together have at most one coordinate in `LARGE_RATIO`.
 TILE_BATCHES = (1, 1, 2, 4, 8, 16, 32, 64)
 N_SMALL_TILES = 5
-LARGE_SHARE = 32
+LARGE_RATIO = 32
 
 # Widths of tiles are multiples of a vector register.
 TILE_ALIGNMENT = 8
 
-# Below this dimension sampling does not pay, and there is no head (measured: the
+# Below this dimension sampling does not pay, and there is no sample (measured: the
 # cross-over for one query is at 1,500 to 3,000 coordinates).
 MIN_FEATURES = 2_000
 
-# A component costs d multiplications a query, one n-th of an exact search: one
-# component for every so many atoms, as long as the atoms vary along it.
+# A component costs d multiplications a query, one n-th of an exact search. So there is
+# one component for this number of atoms, as long as the atoms vary along it.
 ATOMS_PER_COMPONENT = 256
 MAX_COMPONENTS = 16
 COMPONENT_ATOMS = 128
 COMPONENT_ENERGY = 0.05
 
-# With more atoms a feature than this, BLAS has them on the right; see `_product`.
+# With more atoms per feature than this, BLAS has them on the right; see `_product`.
 ATOMS_PER_FEATURE = 8
 
-# Fewer entries of the atoms than this are scanned by one thread, within 2 ms: others
-# may have to wait for those of BLAS, which wait for more work.
+# Fewer entries of the atoms than this are scanned by one thread, within 2 ms. More
+# threads may have to wait for those of BLAS, which wait for more work.
 MIN_PARALLEL = 1 << 24
 
 # Entries of the atoms that are described at a time: read from memory only once.
@@ -59,10 +60,10 @@ BLOCK_ENTRIES = 1 << 20
 # Fewer effective observations than this say nothing reliable about an atom.
 MIN_EFFECTIVE = 16.0
 
-# Allowance for errors of BLAS products and coefficients, relative to the norms: so many
-# units in the last place, and one more for every so many coordinates. Measured with
-# OpenBLAS, far from the origin: 1.6 at 3,000 coordinates, 3 at 30,000, 10 at 300,000
-# and 39 at 3,000,000 for matrix products; less for single queries.
+# Allowance for errors of BLAS products and coefficients, relative to the norms: this
+# number of units in the last place, and one more for `ROUNDING_FEATURES` coordinates.
+# Measured with OpenBLAS, far from the origin: 1.6 at 3,000 coordinates, 3 at 30,000, 10
+# at 300,000 and 39 at 3,000,000 for matrix products; less for single queries.
 ROUNDING_UNITS = 16
 ROUNDING_FEATURES = 40_000
 
@@ -72,30 +73,30 @@ SAFE_RANGE = {
     np.dtype(np.float64): (1e-120, 1e120),
 }
 
-# So much larger than those fitted may entries of atoms be that are added: their fourth
+# Entries of added atoms may be larger than the fitted ones by this factor: their fourth
 # powers are summed up in single precision.
 MAX_SCALED = 1e8
 
 
 class AtomIndex:
-    """Atoms in slots, with or without a head.
+    """Atoms in slots, with or without a coordinate sample.
 
     Parameters
     ----------
     atoms : ndarray of shape (n_atoms, n_features)
         The atoms, in C order; not copied and not changed.
-    with_head : bool
+    with_sample : bool
         Whether to prepare anything at all.
     batch_size : int
         Coordinates of the first tile.
     rng : RandomState
-        Draws the coordinates of the head and the atoms that give the components.
+        Draws the coordinates of the sample and the atoms that give the components.
     """
 
-    # Whether squares of entries neither over- nor underflow; not known without a head.
+    # Whether squares of entries neither over- nor underflow. Only a sample tells.
     is_safe = False
 
-    def __init__(self, atoms, *, with_head, batch_size, rng):
+    def __init__(self, atoms, *, with_sample, batch_size, rng):
         self.atoms = atoms
         self.n_features = atoms.shape[1]
         self.dtype = atoms.dtype
@@ -103,7 +104,7 @@ class AtomIndex:
         self.rounding = units * float(np.finfo(self.dtype).eps)
         self.added = Growing(np.empty((0, self.n_features), self.dtype))
         self.slots = np.arange(len(atoms))
-        self.with_norms = with_head
+        self.with_norms = with_sample
         # More than all coordinates are as good as all.
         batch_size = min(int(batch_size), self.n_features)
         self.batch_size = -(-batch_size // TILE_ALIGNMENT) * TILE_ALIGNMENT
@@ -114,8 +115,7 @@ class AtomIndex:
         self._block_order = {}
         self.tile_widths = ()
         self.components = np.empty((0, self.n_features), self.dtype)
-        self.searcher = Searcher(atoms, None, self.slots, self.rounding, None)
-        if with_head:
+        if with_sample:
             self._prepare(rng)
         self._refresh()
 
@@ -141,7 +141,7 @@ class AtomIndex:
                 largest < SAFE_RANGE[self.dtype][1]
                 and largest * self.scale < MAX_SCALED
             )
-            with np.errstate(all="ignore"):  # of a head that is not used if not safe
+            with np.errstate(all="ignore"):  # the sample is not used if not safe
                 other._describe(atoms)
         other._refresh()
         return other
@@ -206,7 +206,7 @@ class AtomIndex:
         largest = self._largest
         if largest is None:
             parts = [self.atoms, self.added.rows] if len(self.added) else [self.atoms]
-            stats = np.vstack([self.searcher.describe_atoms(part) for part in parts])
+            stats = np.vstack([describe_atoms(part) for part in parts])
             self._largest = largest = stats[:, 2].copy(), stats[:, 3].copy()
         return largest
 
@@ -249,7 +249,7 @@ class AtomIndex:
         edges = np.cumsum((0, *self.tile_widths))
         for start, stop in pairwise(edges):
             self.coordinates[start:stop].sort()  # in the order of memory
-        self.head_components = np.ascontiguousarray(
+        self.sampled_components = np.ascontiguousarray(
             self.components[:, self.coordinates]
         )
         self.scale = 2.0 ** -np.frexp(largest)[1] if self.is_safe else 1.0
@@ -264,13 +264,13 @@ class AtomIndex:
         widths = []
         for n_batches in TILE_BATCHES:
             widths.append(n_batches * self.batch_size)
-            share = 2 if len(widths) <= N_SMALL_TILES else LARGE_SHARE
-            if sum(widths) > self.n_features // share:
+            ratio = 2 if len(widths) <= N_SMALL_TILES else LARGE_RATIO
+            if sum(widths) > self.n_features // ratio:
                 return tuple(widths[:-1])
         return tuple(widths)
 
     def _describe(self, atoms):
-        """Append norms, coefficients and head of new atoms, in blocks of the cache."""
+        """Append norms, coefficients and tiles of new atoms, in blocks of the cache."""
         for rows in self._parallel_rows():
             rows.reserve(len(atoms))
         n_rows = max(BLOCK_ENTRIES // self.n_features, 1)
@@ -278,7 +278,7 @@ class AtomIndex:
             self._describe_block(atoms[first : first + n_rows])
 
     def _describe_block(self, atoms):
-        norms = self.searcher.describe_atoms(atoms)[:, 3]
+        norms = describe_atoms(atoms)[:, 3]
         self.norms.append(norms)
         if not len(self.components):
             return
@@ -293,19 +293,19 @@ class AtomIndex:
 
     def _fill_tiles(self, atoms, coefs, energies):
         """Append the residuals at the sampled coordinates, and the atoms' guards."""
-        head = np.take(atoms, self.coordinates, axis=1)
-        head -= coefs @ self.head_components
-        head *= self.dtype.type(self.scale)
-        head = head.astype(np.float32, copy=False)
+        sample = np.take(atoms, self.coordinates, axis=1)
+        sample -= coefs @ self.sampled_components
+        sample *= self.dtype.type(self.scale)
+        sample = sample.astype(np.float32, copy=False)
         edges = np.cumsum((0, *self.tile_widths))
-        square = head * head
+        square = sample * sample
         sums_2 = np.add.reduceat(square, edges[:-1], axis=1).cumsum(axis=1)
         square *= square
         sums_4 = np.add.reduceat(square, edges[:-1], axis=1).cumsum(axis=1)
         population = energies * self.scale**2 / self.n_features
         inflation = _inflation(population[:, None] * edges[1:], sums_2, sums_4)
         for t in range(len(self.tiles)):
-            self.tiles[t].append(head[:, edges[t] : edges[t + 1]])
+            self.tiles[t].append(sample[:, edges[t] : edges[t + 1]])
             self.inflation[t].append(inflation[:, t])
 
     def _parallel_rows(self):
@@ -334,7 +334,7 @@ class AtomIndex:
                 [tile.rows for tile in self.tiles],
                 [inflation.rows for inflation in self.inflation],
                 self.coordinates,
-                self.head_components,
+                self.sampled_components,
                 self.scale,
             )
 
@@ -349,8 +349,8 @@ class AtomIndex:
 class Growing:
     """Rows that can be appended to; room is doubled when it runs out.
 
-    A copy shares the rows. The first of the copies that appends gets the room behind
-    them, others get memory of their own: what one holds does not change by another.
+    A copy shares the rows. The first copy that appends gets the room behind them; the
+    others get memory of their own. So no copy changes the rows of another.
     """
 
     def __init__(self, rows):
@@ -370,7 +370,7 @@ class Growing:
         return self._buffer[: self._n]
 
     def reserve(self, n_new):
-        """Make room for so many more rows."""
+        """Make room for `n_new` more rows."""
         n, buffer = self._n + n_new, self._buffer
         is_free = self._end[0] == self._n and buffer.flags.writeable
         if n > len(buffer) or not is_free:
@@ -403,7 +403,7 @@ def _product(queries, atoms, n_jobs):
 
     OpenBLAS packs what is on the right. With the atoms on the left it is 1.4 times as
     fast for 200 queries and four to eight times for a few (measured: 4,000 x 10,000),
-    unless there are so many atoms that turning the result round costs more.
+    unless there are many atoms, where transposing the result costs more.
     """
     if len(queries) == 1:
         is_large = atoms.size >= MIN_PARALLEL
@@ -417,8 +417,8 @@ def _product(queries, atoms, n_jobs):
 def _find_components(atoms, rng):
     """Orthonormal rows: the constant vector, and what a sample of atoms varies along.
 
-    A direction is kept if it holds a fair share of the energy that those before it have
-    left, and if there are enough atoms to make up for its cost.
+    A direction is kept if it holds a fair part of the energy that those before it
+    leave, and if there are enough atoms to make up for its cost.
     """
     n_atoms, n_features = atoms.shape
     constant = np.full((1, n_features), n_features**-0.5, dtype=atoms.dtype)
@@ -449,8 +449,8 @@ def _find_components(atoms, rng):
 def _inflation(expected, sum_2, sum_4):
     """How much wider an atom's radius must be for the mass that its sample missed.
 
-    Infinite where the sample says nothing: it is carried by too few coordinates, or
-    there is mass elsewhere and none in it.
+    Infinite where the sample says nothing: too few coordinates carry its mass, or all
+    mass is elsewhere.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         inflation = np.sqrt(np.maximum(expected / sum_2, 1))

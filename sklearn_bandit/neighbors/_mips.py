@@ -14,11 +14,12 @@ from .._core.thread_start import start_threads
 from .._core.threads import effective_n_threads
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
-from ._dispatch import Request, search
+from ._answer import to_single
+from ._dispatch import search
 from ._index import AtomIndex
-from ._search import to_single
+from ._request import Request
 
-# Sparse queries are made dense so many entries at a time.
+# Sparse queries are made dense in parts of at most this number of entries.
 MAX_DENSE = 1 << 24
 
 
@@ -53,8 +54,8 @@ class BanditMIPS(BaseEstimator):
         - "weighted": drawn for each query with probabilities proportional to
           ``|q_j| ** (2 * beta)``, and weighted to be unbiased.
         - "alpha": the query's largest entries first (BanditMIPS-alpha of the thesis).
-          Nothing is random then: atoms fall by the norms of what is left, and the
-          answer is exact, whatever `radius` is.
+          Nothing is random then: the norms of what is left drop atoms, and the answer
+          is exact, whatever `radius` is.
     beta : float, default=1.0
         How strongly "weighted" prefers large entries; 0 is uniform.
     radius : {"paired", "bernstein", "hoeffding"}, default="paired"
@@ -193,7 +194,7 @@ class BanditMIPS(BaseEstimator):
             self._set_index(
                 AtomIndex(
                     X,
-                    with_head=self.layout == "auto",
+                    with_sample=self.layout == "auto",
                     batch_size=self.batch_size,
                     rng=check_random_state(self.random_state),
                 )
@@ -288,7 +289,7 @@ class BanditMIPS(BaseEstimator):
         return self._kneighbors(self._index, X, n_neighbors, return_distance)
 
     def _kneighbors(self, index, X, n_neighbors, return_distance):
-        """Answer from one index: another thread may set another one meanwhile."""
+        """Answer from this index, even if another thread sets another one meanwhile."""
         exclude_self = X is None
         k = self._check_neighbors(index, n_neighbors, exclude_self)
         self._check_combination()
@@ -392,9 +393,9 @@ class BanditMIPS(BaseEstimator):
         return int(k)
 
     def _check_queries(self, index, X):
-        """Validate the queries; what is plainly right already takes a microsecond.
+        """Validate the queries; an array that needs no conversion takes a microsecond.
 
-        Whether all entries are finite is checked by the search, which looks at them all
+        Whether all entries are finite is checked by the search, which reads all of them
         in any case.
         """
         if X is None:

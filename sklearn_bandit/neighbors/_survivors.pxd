@@ -1,20 +1,26 @@
 """The atoms that a search has not dropped yet; see ``_survivors.pyx``."""
 
+cimport cython
+
 from sklearn_bandit.bandit._radii cimport Quantiles
+
+cdef enum:
+    # Memory that a pool keeps: for this number of threads that search at once.
+    MAX_SPARE = 8
 
 
 cdef enum Outcome:
     DECIDED     # the survivors are the answer
-    OPEN        # the survivors are to be computed exactly
-    HOPELESS    # sampling does not pay: compute all atoms with BLAS
+    OPEN        # the survivors have to be computed exactly
+    GIVEN_UP    # sampling does not pay: compute all atoms with BLAS
 
 
 cdef struct Survivors:
     # Position i of every array is the same atom; all are compacted together. Means are
-    # negative inner products per coordinate, as the engine takes smaller to be better,
-    # and relative to the pivot as soon as there is one.
-    Py_ssize_t n_alive
-    Py_ssize_t pivot            # position of the atom that the others are compared with
+    # negative inner products per coordinate, since a smaller mean is better for
+    # `eliminate`. They are relative to the leader as soon as there is one.
+    Py_ssize_t n_left           # number of survivors
+    Py_ssize_t leader           # position of the atom that the others are compared with
     Py_ssize_t n_multiplied     # products of coordinates computed so far, of all atoms
     double spread               # variance, over the atoms, of the sampled means
     double noise                # mean variance of one sample
@@ -23,30 +29,41 @@ cdef struct Survivors:
     double* mean
     double* radius
     double* scratch
-    double* base                # the part of the mean that is known without sampling
-    double* variance            # of one coordinate's difference to the pivot
+    double* known               # the part of the mean that is known without sampling
+    double* variance            # of one coordinate's difference to the leader
     float* total                # running sums of the products, or of their differences
     float* square               # and of their squares
-    float* residual             # what the components leave of the query, in the head
-    Py_ssize_t n_filled         # tiles for which it is known
+    float* residual             # what the components leave of the query, in the sample
+    Py_ssize_t n_filled         # tiles for which the residual is known
     double* coefs               # of the query on the components, where not elsewhere
     Quantiles quantiles         # kept for the next query: each takes microseconds
+
+
+cdef class SurvivorsPool:
+    cdef Survivors* spare[MAX_SPARE]
+    cdef int n_spare
+    cdef cython.pymutex lock    # on these two
+
+    cdef Survivors* take(
+        self, Py_ssize_t n_atoms, Py_ssize_t n_coordinates, Py_ssize_t n_components
+    ) except NULL
+    cdef void give_back(self, Survivors* survivors) noexcept
 
 
 cdef Survivors* new_survivors(
     Py_ssize_t n_atoms, Py_ssize_t n_coordinates, Py_ssize_t n_components
 ) noexcept nogil
-cdef void free_survivors(Survivors* alive) noexcept nogil
+cdef void free_survivors(Survivors* survivors) noexcept nogil
 
-cdef void share_quantiles(Survivors* alive, double share) noexcept nogil
-cdef void choose_pivot(Survivors* alive, Py_ssize_t k) noexcept nogil
-cdef void drop(Survivors* alive, Py_ssize_t k) noexcept nogil
-cdef bint within(Survivors* alive, Py_ssize_t k, double epsilon) noexcept nogil
+cdef void set_quantiles(Survivors* survivors, double arm_delta) noexcept nogil
+cdef void choose_leader(Survivors* survivors, Py_ssize_t k) noexcept nogil
+cdef void drop(Survivors* survivors, Py_ssize_t k) noexcept nogil
+cdef bint within(Survivors* survivors, Py_ssize_t k, double epsilon) noexcept nogil
 cdef inline double needed_work(
     double gap, double variance, double quantile, double n_used, double n_total,
     double n_limit,
 ) noexcept nogil:
-    """Products that it takes to drop an atom with this gap, or to compute it."""
+    """How many products it takes to drop an atom with this gap, or to compute it."""
     cdef double needed = n_total
 
     if gap > 0.0:
@@ -54,14 +71,14 @@ cdef inline double needed_work(
     return n_total if needed > n_limit else max(needed - n_used, 0.0)
 
 
-cdef double real_share(
-    const Survivors* alive, double n_used, double n_total
+cdef double real_fraction(
+    const Survivors* survivors, double n_used, double n_total
 ) noexcept nogil
 cdef void estimate_spread(
-    Survivors* alive, double n_used, double n_total, double n_errors
+    Survivors* survivors, double n_used, double n_total, double n_errors
 ) noexcept nogil
 cdef double predicted_work(
-    Survivors* alive,
+    Survivors* survivors,
     Py_ssize_t k,
     double quantile,            # radius of a mean over standard deviation over sqrt(n)
     double n_used,

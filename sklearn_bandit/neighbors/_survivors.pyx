@@ -1,4 +1,4 @@
-"""The atoms that a search has not dropped yet."""
+"""The atoms that a search has not dropped yet, and the memory for them."""
 
 from libc.math cimport INFINITY
 from libc.stdlib cimport free
@@ -12,9 +12,9 @@ cdef Survivors* new_survivors(
     Py_ssize_t n_atoms, Py_ssize_t n_coordinates, Py_ssize_t n_components
 ) noexcept nogil:
     """Room for a search over `n_atoms`; NULL if there is no memory."""
-    # Of doubles, five for each atom; of integers and floats, two. Components and
-    # coordinates get as many, so that no sum of products has to be checked.
-    cdef Survivors* alive = <Survivors*> allocate(1, sizeof(Survivors))
+    # An atom has five doubles, two integers and two floats. Components and coordinates
+    # get as many, so that `allocate` checks the only product that can overflow.
+    cdef Survivors* survivors = <Survivors*> allocate(1, sizeof(Survivors))
     cdef double* doubles = <double*> allocate(
         n_atoms + n_components, 5 * sizeof(double)
     )
@@ -23,142 +23,187 @@ cdef Survivors* new_survivors(
         n_atoms + n_coordinates, 2 * sizeof(float)
     )
 
-    if alive == NULL or doubles == NULL or integers == NULL or floats == NULL:
-        free(alive)
+    if survivors == NULL or doubles == NULL or integers == NULL or floats == NULL:
+        free(survivors)
         free(doubles)
         free(integers)
         free(floats)
         return NULL
-    alive.n_alive = n_atoms
-    alive.pivot = -1
-    alive.n_multiplied = 0
-    alive.mean = doubles
-    alive.radius = doubles + n_atoms
-    alive.scratch = doubles + 2 * n_atoms
-    alive.base = doubles + 3 * n_atoms
-    alive.variance = doubles + 4 * n_atoms
-    alive.coefs = doubles + 5 * n_atoms
-    alive.slots = integers
-    alive.kept = integers + n_atoms
-    alive.total = floats
-    alive.square = floats + n_atoms
-    alive.residual = floats + 2 * n_atoms
-    start_quantiles(&alive.quantiles, 0.0)
-    return alive
+    survivors.n_left = n_atoms
+    survivors.leader = -1
+    survivors.n_multiplied = 0
+    survivors.mean = doubles
+    survivors.radius = doubles + n_atoms
+    survivors.scratch = doubles + 2 * n_atoms
+    survivors.known = doubles + 3 * n_atoms
+    survivors.variance = doubles + 4 * n_atoms
+    survivors.coefs = doubles + 5 * n_atoms
+    survivors.slots = integers
+    survivors.kept = integers + n_atoms
+    survivors.total = floats
+    survivors.square = floats + n_atoms
+    survivors.residual = floats + 2 * n_atoms
+    start_quantiles(&survivors.quantiles, 0.0)
+    return survivors
 
 
-cdef void free_survivors(Survivors* alive) noexcept nogil:
-    if alive != NULL:
-        free(alive.mean)
-        free(alive.slots)
-        free(alive.total)
-        free(alive)
+cdef void free_survivors(Survivors* survivors) noexcept nogil:
+    if survivors != NULL:
+        free(survivors.mean)
+        free(survivors.slots)
+        free(survivors.total)
+        free(survivors)
 
 
-cdef void share_quantiles(Survivors* alive, double share) noexcept nogil:
-    """Have quantiles of this error probability; those of the last search may do."""
-    if alive.quantiles.delta != share:
-        start_quantiles(&alive.quantiles, share)
+cdef class SurvivorsPool:
+    """Memory for single queries that is kept for the next ones.
+
+    Several threads may use a pool at the same time.
+    """
+
+    def __cinit__(self):
+        self.n_spare = 0
+
+    def __dealloc__(self):
+        cdef int i
+
+        for i in range(self.n_spare):
+            free_survivors(self.spare[i])
+
+    cdef Survivors* take(
+        self, Py_ssize_t n_atoms, Py_ssize_t n_coordinates, Py_ssize_t n_components
+    ) except NULL:
+        """Memory that nothing else uses; the sizes must be the same in all calls.
+
+        The quantiles of the last search are still in it. The caller gives it back.
+        """
+        cdef Survivors* survivors = NULL
+
+        with self.lock:
+            if self.n_spare > 0:
+                self.n_spare -= 1
+                survivors = self.spare[self.n_spare]
+        if survivors == NULL:
+            survivors = new_survivors(n_atoms, n_coordinates, n_components)
+        if survivors == NULL:
+            raise MemoryError("No memory to search.")
+        return survivors
+
+    cdef void give_back(self, Survivors* survivors) noexcept:
+        """Keep the memory for another query, if there is room for it."""
+        with self.lock:
+            if self.n_spare < MAX_SPARE:
+                self.spare[self.n_spare] = survivors
+                self.n_spare += 1
+                survivors = NULL
+        free_survivors(survivors)
 
 
-cdef void choose_pivot(Survivors* alive, Py_ssize_t k) noexcept nogil:
-    """Make the k-th best atom the pivot and all means relative to it."""
-    cdef Py_ssize_t i, n = alive.n_alive
+cdef void set_quantiles(Survivors* survivors, double arm_delta) noexcept nogil:
+    """Set the error probability; the quantiles are kept if it is the same as before."""
+    if survivors.quantiles.delta != arm_delta:
+        start_quantiles(&survivors.quantiles, arm_delta)
+
+
+cdef void choose_leader(Survivors* survivors, Py_ssize_t k) noexcept nogil:
+    """Make the k-th best atom the leader and all means relative to it."""
+    cdef Py_ssize_t i, n = survivors.n_left
     cdef double bar
 
     for i in range(n):
-        alive.scratch[i] = alive.mean[i]
-    bar = kth_smallest(alive.scratch, n, min(k, n))
-    alive.pivot = 0
+        survivors.scratch[i] = survivors.mean[i]
+    bar = kth_smallest(survivors.scratch, n, min(k, n))
+    survivors.leader = 0
     for i in range(n):
-        if alive.mean[i] == bar:
-            alive.pivot = i
+        if survivors.mean[i] == bar:
+            survivors.leader = i
             break
     for i in range(n):
-        alive.mean[i] -= bar
+        survivors.mean[i] -= bar
 
 
-cdef void drop(Survivors* alive, Py_ssize_t k) noexcept nogil:
-    """Drop what cannot be among the best k by its mean and radius."""
+cdef void drop(Survivors* survivors, Py_ssize_t k) noexcept nogil:
+    """Drop the atoms that cannot be among the best k, by their means and radii."""
     cdef Py_ssize_t i, old, n_left
 
     n_left = eliminate(
-        alive.mean, alive.radius, alive.slots, alive.n_alive, k, &alive.pivot,
-        alive.kept, alive.scratch,
+        survivors.mean, survivors.radius, survivors.slots, survivors.n_left, k,
+        &survivors.leader, survivors.kept, survivors.scratch,
     )
-    if n_left < alive.n_alive:
+    if n_left < survivors.n_left:
         for i in range(n_left):
-            old = alive.kept[i]
-            alive.base[i] = alive.base[old]
-            alive.variance[i] = alive.variance[old]
-            alive.total[i] = alive.total[old]
-            alive.square[i] = alive.square[old]
-    alive.n_alive = n_left
+            old = survivors.kept[i]
+            survivors.known[i] = survivors.known[old]
+            survivors.variance[i] = survivors.variance[old]
+            survivors.total[i] = survivors.total[old]
+            survivors.square[i] = survivors.square[old]
+    survivors.n_left = n_left
 
 
-cdef bint within(Survivors* alive, Py_ssize_t k, double epsilon) noexcept nogil:
+cdef bint within(Survivors* survivors, Py_ssize_t k, double epsilon) noexcept nogil:
     """Keep the best k by their means if no other can be better by more than epsilon."""
     cdef Py_ssize_t i, n_left = 0, n_equal
     cdef double bar, highest = -INFINITY, lowest = INFINITY
 
-    for i in range(alive.n_alive):
-        alive.scratch[i] = alive.mean[i]
-    bar = kth_smallest(alive.scratch, alive.n_alive, k)
-    # Of the atoms that tie at the bar only as many belong as there is room for.
+    for i in range(survivors.n_left):
+        survivors.scratch[i] = survivors.mean[i]
+    bar = kth_smallest(survivors.scratch, survivors.n_left, k)
+    # Only some of the atoms that tie at the bar are among the k: the first ones.
     n_equal = k
-    for i in range(alive.n_alive):
-        if alive.mean[i] < bar:
+    for i in range(survivors.n_left):
+        if survivors.mean[i] < bar:
             n_equal -= 1
-    for i in range(alive.n_alive):
-        if alive.mean[i] < bar or (alive.mean[i] == bar and n_equal > 0):
-            n_equal -= alive.mean[i] == bar
-            highest = max(highest, alive.mean[i] + alive.radius[i])
-            alive.kept[n_left] = i
+    for i in range(survivors.n_left):
+        if survivors.mean[i] < bar or (survivors.mean[i] == bar and n_equal > 0):
+            n_equal -= survivors.mean[i] == bar
+            highest = max(highest, survivors.mean[i] + survivors.radius[i])
+            survivors.kept[n_left] = i
             n_left += 1
         else:
-            lowest = min(lowest, alive.mean[i] - alive.radius[i])
+            lowest = min(lowest, survivors.mean[i] - survivors.radius[i])
     if not highest - lowest <= epsilon:
         return False
     for i in range(n_left):
-        alive.slots[i] = alive.slots[alive.kept[i]]
-    alive.n_alive = n_left
+        survivors.slots[i] = survivors.slots[survivors.kept[i]]
+    survivors.n_left = n_left
     return True
 
 
 cdef void estimate_spread(
-    Survivors* alive, double n_used, double n_total, double n_errors
+    Survivors* survivors, double n_used, double n_total, double n_errors
 ) noexcept nogil:
     """Estimate how much of the sampled means' spread is real, before any is dropped.
 
-    `n_errors` is how many means' errors a variance holds: 1, or 2 for differences.
+    `n_errors` is the number of means whose errors a variance holds: 1, or 2 for
+    differences.
     """
-    cdef Py_ssize_t i, n = alive.n_alive
+    cdef Py_ssize_t i, n = survivors.n_left
     cdef double sampled, total = 0.0, total_2 = 0.0, noise = 0.0
 
     for i in range(n):
-        sampled = alive.mean[i] - alive.base[i]
+        sampled = survivors.mean[i] - survivors.known[i]
         total += sampled
         total_2 += sampled * sampled
-        noise += alive.variance[i]
-    alive.noise = noise / (n_errors * n)
-    alive.spread = total_2 / n - (total / n) * (total / n)
-    alive.spread -= alive.noise * (1.0 / n_used - 1.0 / n_total)
-    alive.spread = max(alive.spread, 0.0)
+        noise += survivors.variance[i]
+    survivors.noise = noise / (n_errors * n)
+    survivors.spread = total_2 / n - (total / n) * (total / n)
+    survivors.spread -= survivors.noise * (1.0 / n_used - 1.0 / n_total)
+    survivors.spread = max(survivors.spread, 0.0)
 
 
-cdef double real_share(
-    const Survivors* alive, double n_used, double n_total
+cdef double real_fraction(
+    const Survivors* survivors, double n_used, double n_total
 ) noexcept nogil:
-    """The share of a sampled difference that is real, after so many samples."""
-    if alive.spread <= 0.0:
+    """Which fraction of a sampled difference is real, after `n_used` samples."""
+    if survivors.spread <= 0.0:
         return 0.0
-    return alive.spread / (
-        alive.spread + alive.noise * (1.0 / n_used - 1.0 / n_total)
+    return survivors.spread / (
+        survivors.spread + survivors.noise * (1.0 / n_used - 1.0 / n_total)
     )
 
 
 cdef double predicted_work(
-    Survivors* alive,
+    Survivors* survivors,
     Py_ssize_t k,
     double quantile,
     double n_used,
@@ -166,26 +211,27 @@ cdef double predicted_work(
     double n_limit,
     double epsilon,
 ) noexcept nogil:
-    """Products that finishing the search by sampling would take.
+    """How many products it takes to finish the search by sampling.
 
-    An atom whose gap is g falls when ``quantile * sd * sqrt(1/n - 1/n_total) < g``,
-    which gives its n; one that needs more than `n_limit` is computed exactly. The
+    An atom whose gap is g is dropped as soon as
+    ``quantile * sd * sqrt(1/n - 1/n_total) < g``, which gives its n. One that needs
+    more than `n_limit` samples is computed exactly. The
     sampled part of a gap is shrunk first (James and Stein): of the spread of the
     sampled means only what exceeds their sampling error is real. If nothing does, and
-    nothing is known without sampling, the search will not end by it.
+    nothing is known without sampling, sampling does not end the search.
     """
-    cdef Py_ssize_t i, n = alive.n_alive
-    cdef double shrink = real_share(alive, n_used, n_total)
+    cdef Py_ssize_t i, n = survivors.n_left
+    cdef double shrink = real_fraction(survivors, n_used, n_total)
     cdef double bar, known, gap, work = 0.0
 
     for i in range(n):
-        known = alive.base[i] - alive.base[alive.pivot]
-        alive.scratch[i] = known + shrink * (alive.mean[i] - known)
-    bar = kth_smallest(alive.scratch, n, min(k, n)) - epsilon
+        known = survivors.known[i] - survivors.known[survivors.leader]
+        survivors.scratch[i] = known + shrink * (survivors.mean[i] - known)
+    bar = kth_smallest(survivors.scratch, n, min(k, n)) - epsilon
     for i in range(n):
-        known = alive.base[i] - alive.base[alive.pivot]
-        gap = known + shrink * (alive.mean[i] - known) - bar
+        known = survivors.known[i] - survivors.known[survivors.leader]
+        gap = known + shrink * (survivors.mean[i] - known) - bar
         work += needed_work(
-            gap, alive.variance[i], quantile, n_used, n_total, n_limit
+            gap, survivors.variance[i], quantile, n_used, n_total, n_limit
         )
     return work

@@ -72,7 +72,8 @@ def fit_within(family, n_threads, megabytes):
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         try:
             answer(make_family(family).fit(X, y), X)
-        except MemoryError:
+        except (MemoryError, SystemError):
+            # Without memory numpy may return an error without saying which.
             return "memory"
         except RuntimeError as error:
             # What Python says if the stack of a thread cannot be had.

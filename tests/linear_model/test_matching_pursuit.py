@@ -160,19 +160,19 @@ def test_song(seed, orthogonal, coef):
 
 @pytest.mark.parametrize("orthogonal", [True, False])
 @pytest.mark.parametrize("n_rows", [64, 4_096])
-def test_rehearsal_only_saves_time(monkeypatch, orthogonal, n_rows):
+def test_guessed_supports_only_save_time(monkeypatch, orthogonal, n_rows):
     # Coefficients of 64 rows make for wrong guesses.
     rng = np.random.default_rng(0)
     X = np.asfortranarray(rng.standard_normal((140_000, 30), dtype=np.float32))
     y = X @ np.linspace(1, 2, 30, dtype=np.float32)
     pursuit = BanditMatchingPursuit(8, orthogonal=orthogonal, random_state=0)
-    monkeypatch.setattr(_matching_pursuit, "REHEARSAL_ROWS", n_rows)
-    rehearsed = clone(pursuit).fit(X, y)
-    monkeypatch.setattr(_matching_pursuit, "MAX_REHEARSED", 1)
+    monkeypatch.setattr(_matching_pursuit, "GUESS_ROWS", n_rows)
+    guessed = clone(pursuit).fit(X, y)
+    monkeypatch.setattr(_matching_pursuit, "MAX_STEPS_GUESSED", 1)
     pursuit.fit(X, y)
-    assert rehearsed.n_multiplications_ != pursuit.n_multiplications_
-    assert_array_equal(rehearsed.support_, pursuit.support_)
-    assert_array_equal(rehearsed.coef_, pursuit.coef_)
+    assert guessed.n_multiplications_ != pursuit.n_multiplications_
+    assert_array_equal(guessed.support_, pursuit.support_)
+    assert_array_equal(guessed.coef_, pursuit.coef_)
 
 
 def test_sampled_cost_does_not_grow():
@@ -185,7 +185,7 @@ def test_sampled_cost_does_not_grow():
 
 
 def test_sampled_rows_fewer_than_a_portion():
-    # Rows that are more than the sample for coefficients, but too few to race on.
+    # Rows that are more than the sample for coefficients, but too few for two rounds.
     rng = np.random.default_rng(0)
     X = rng.standard_normal((FIRST_ROWS - 1, 10))
     pursuit = BanditMatchingPursuit(2, coef="sampled", sample_size=64, random_state=0)
@@ -238,9 +238,9 @@ def test_sampled_multiplications_are_counted(problem):
     # One step: every atom at the first 512 rows (at least), then two products.
     X, y = problem
     pursuit = BanditMatchingPursuit(1, coef="sampled", random_state=0).fit(X, y)
-    n_race = pursuit.n_multiplications_ - 2 * 8192
-    assert n_race >= 60 * 512
-    assert n_race % 512 == 0
+    n_sampled = pursuit.n_multiplications_ - 2 * 8192
+    assert n_sampled >= 60 * 512
+    assert n_sampled % 512 == 0
 
 
 def test_sampled_atoms_that_depend_on_others():

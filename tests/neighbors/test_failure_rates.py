@@ -7,7 +7,8 @@ from scipy.stats import binom
 
 from sklearn_bandit.datasets import make_normal_custom
 from sklearn_bandit.neighbors import BanditMIPS
-from sklearn_bandit.neighbors._dispatch import Request, _units
+from sklearn_bandit.neighbors._dispatch import _references
+from sklearn_bandit.neighbors._request import Request
 
 
 def low_rank():
@@ -50,7 +51,7 @@ def wide():
 
 @pytest.mark.parametrize("k", [1, 5])
 @pytest.mark.parametrize("delta", [0.1, 0.01])
-def test_failures_without_a_head(delta, k):
+def test_failures_without_a_sample(delta, k):
     atoms, queries = wide()
     bars = np.partition(queries @ atoms.T, -k, axis=1)[:, -k]
     n_failed, counts = 0, []
@@ -91,8 +92,8 @@ def test_weighted_sampling_is_unbiased():
     estimates = []
     for seed in range(40):
         index = BanditMIPS(random_state=seed).fit(atoms)._index
-        units = _units(index, query, stats, request)
-        estimates.append((atoms[:5, units["starts"]] @ units["weights"]) / 1500)
+        sampled = _references(index, query, stats, request)
+        estimates.append((atoms[:5, sampled.starts] @ sampled.weights) / 1500)
     error = np.std(estimates, axis=0) / np.sqrt(40)
     exact = atoms[:5].astype(np.float64) @ query
     assert_allclose(np.mean(estimates, axis=0) / error, exact / error, atol=4)

@@ -110,7 +110,7 @@ def test_zero_delta_is_exact_on_near_ties():
 
 
 def test_near_ties_in_double(data):
-    # The head is in single precision; differences below it must not decide.
+    # The sample is in single precision; differences below it must not decide.
     rng = np.random.default_rng(1)
     atoms = np.repeat(data[0][:1].astype(np.float64), 200, axis=0)
     atoms += 1e-10 * rng.standard_normal(atoms.shape)
@@ -388,7 +388,7 @@ def test_bad_parameters(data, bad):
     [{"layout": "zero-copy"}, {"sampling": "alpha"}, {"radius": "bernstein"}],
     ids=str,
 )
-def test_buckets_need_the_head(data, other):
+def test_buckets_need_the_sample(data, other):
     with pytest.raises(ValueError, match="buckets"):
         BanditMIPS(buckets=30, **other).fit(data[0])
 
@@ -405,7 +405,7 @@ def test_buckets_are_sublinear():
     assert counts[1] < 4 * counts[0]
 
 
-def test_goes_on_behind_the_head():
+def test_goes_on_in_the_atoms_after_the_sample():
     # Two atoms too much alike for 1,024 coordinates, and too long to be computed.
     rng = np.random.default_rng(0)
     query = 1 + rng.standard_normal((1, 200_000)).astype(np.float32)
@@ -418,7 +418,7 @@ def test_goes_on_behind_the_head():
     assert search.n_multiplications_[0] < 2.9 * atoms.shape[1]
 
 
-def test_hopeless_batch_is_given_up_by_its_pilots():
+def test_batch_is_given_up_if_all_pilots_are():
     atoms, queries = make_symmetric_normal(1_000, 6_000, 80, random_state=0)
     search = BanditMIPS(3, random_state=0).fit(atoms)
     indices = search.kneighbors(queries, return_distance=False)
@@ -430,7 +430,7 @@ def test_hopeless_batch_is_given_up_by_its_pilots():
     assert np.count_nonzero(counts > (1_000 + 1 + 3) * 6_000) == 8
 
 
-def test_batch_goes_on_where_a_pilot_has_hope():
+def test_batch_is_searched_if_a_pilot_is_found():
     atoms, queries = make_correlated_normal_custom(500, 6_000, 80, random_state=0)
     noise = np.random.default_rng(0).standard_normal((4, 6_000), dtype=np.float32)
     queries[::20] = noise  # every other pilot

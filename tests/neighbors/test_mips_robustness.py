@@ -121,7 +121,7 @@ def test_parameters_at_their_limits(parameters, n_features):
 
 
 def test_atoms_added_out_of_proportion():
-    """Entries in the head are relative to those of the atoms fitted."""
+    """Entries in the sample are relative to those of the atoms fitted."""
     atoms, queries = data(60, 2400, np.float32)
     search = BanditMIPS(3, random_state=0).fit(atoms * np.float32(1e-10))
     for size in (1e13, 1e36):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.linear_model import RidgeClassifier
+from sklearn_bandit.neighbors._answer import Answer
 from sklearn_bandit.neighbors._search import Searcher
 
 from sklearn_bandit.linear_model import MIPSPredictor
@@ -48,7 +49,7 @@ def in_threads(function, n_calls=N_CALLS):
 
 
 ROUTES = {
-    "head": {},
+    "sample": {},
     "exact": {"delta": 0},
     "buckets": {"buckets": 32},
     "weighted": {"sampling": "weighted"},
@@ -146,10 +147,23 @@ def test_queries_beside_changes_see_one_state():
 def test_more_neighbours_than_atoms_are_refused_by_the_kernels():
     atoms, queries = data(20, 30)
     searcher = Searcher(atoms, None, np.arange(20), 1e-6, None)
-    stats, *_ = searcher.describe(queries[:1], 1, 1e-15, 1e15, 0)
-    arrays = np.empty((1, 21), np.intp), np.empty((1, 21)), np.zeros(1, np.intp)
+    stats = np.zeros((1, 4))
     with pytest.raises(ValueError, match="21 atoms are wanted of 20"):
-        searcher.search_support(queries[:1], stats, 21, 1, *arrays)
+        searcher.search_support(queries[:1], stats, 1, Answer(1, 21))
+
+
+def test_queries_that_do_not_fit_are_refused_by_the_kernels():
+    atoms, queries = data(20, 30)
+    searcher = Searcher(atoms, None, np.arange(20), 1e-6, None)
+    stats = np.zeros((1, 4))
+    query, other = queries[:1], np.float64 if atoms.dtype == np.float32 else np.float32
+    for wrong, match in (
+        (query.astype(other), "type"),
+        (np.ascontiguousarray(query[:, :-1]), "features"),
+        (queries[:2], "rows"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            searcher.search_support(wrong, stats, 1, Answer(1, 2))
 
 
 def test_predictions_at_once():

@@ -35,7 +35,8 @@ for megabytes in [*range(0, 40, 2), 60, 80, 160, 320]:
     try:
         model.fit(X, y)
         outcomes.append("fitted")
-    except MemoryError:
+    except (MemoryError, SystemError):
+        # Without memory numpy may return an error without saying which.
         outcomes.append("refused")
 resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 print(*outcomes)
