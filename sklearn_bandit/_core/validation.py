@@ -6,6 +6,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_bandit._compat import _check_sample_weight
 
+# Weights of all samples together. Their square, and their product with the square of a
+# target of single precision, stay within the range of double precision.
+MAX_WEIGHT = 1e150
+
 # Labels that are looked at together: their indices stay in the second-level cache.
 CHUNK_LABELS = 1 << 16
 
@@ -117,10 +121,17 @@ def multiply_weights(weights, by_class):
 
 
 def check_weights(sample_weight, X):
-    """Return sample weights as float64, refusing negative and all-zero ones."""
+    """Return sample weights as float64; negative, zero and huge ones are refused."""
     weights = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
     if not weights.any():
         raise ValueError("All sample weights are zero: there is nothing to learn from.")
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if total > MAX_WEIGHT:
+        raise ValueError(
+            f"The sample weights add up to {total:.3g}, above {MAX_WEIGHT:g}: divide "
+            "sample_weight by its maximum."
+        )
     return weights

@@ -95,7 +95,7 @@ def test_a_row_of_no_weight_is_not_there(case):
     weights = np.repeat([1.0, 0.0], len(used))
     try:
         model.fit(X, y, weights)
-    except ValueError:
+    except (TypeError, ValueError):  # a quantile loss without a quantile, say
         return
     half = slice(0, len(used))
     other = build(case)[0].fit(X[half], y[half], weights[half])

@@ -46,7 +46,8 @@ def test_an_answer_or_a_clear_error(case):
     assert np.isfinite(tree.tree_.value).all()
     if not is_classifier(tree):
         used = y if weights is None else y[weights > 0]
-        room = 1e-6 * np.abs(used).max()
+        # Products of weights and targets may vanish.
+        room = 1e-6 * np.abs(used).max() + 1e-290
         assert (predicted >= used.min(axis=0) - room).all()
         assert (predicted <= used.max(axis=0) + room).all()
 
@@ -113,7 +114,8 @@ def test_monotone_where_asked(case):
         tree.fit(X, y, weights)
     except ValueError as error:
         # Which data and parameters go with constraints is scikit-learn's choice.
-        assert "onotonic" in str(error) or "oisson" in str(error)  # noqa: PT017
+        known = ("onotonic", "oisson", "mab-thesis")
+        assert any(word in str(error) for word in known)  # noqa: PT017
         return
     check_monotone(tree, X, signs)
 

@@ -109,3 +109,11 @@ def test_pack():
         assert_array_equal(packed.bin_low, dropped.bin_low)
         assert_array_equal(packed.has_missing, dropped.has_missing)
         assert packed.n_samples == len(X)
+
+
+@pytest.mark.parametrize("name", ["DecisionTreeClassifier", "DecisionTreeRegressor"])
+def test_weights_beyond_the_range_are_refused(name):
+    X = np.arange(6.0).reshape(-1, 1)
+    model = getattr(tree, name)()
+    with pytest.raises(ValueError, match="divide sample_weight by its maximum"):
+        model.fit(X, [0, 1, 0, 1, 1, 1], sample_weight=np.full(6, 1e300))
