@@ -5,6 +5,7 @@
 - ``random``, ``memory``, ``interrupts``: random numbers, allocation and Ctrl-C inside
   kernels
 - ``matrix``, ``transpose``: dense matrices of any type read in place; bytes transposed
+- ``seeds``: generators of many seeds, one after the other
 - ``progress``: ``verbose`` and scikit-learn's callbacks
 - ``validation``: checks of targets and weights
 - ``unchanged``: a fit that fails leaves the estimator as it was

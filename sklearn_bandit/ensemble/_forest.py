@@ -34,6 +34,7 @@ from sklearn_bandit._compat import (
     with_callbacks,
 )
 from sklearn_bandit._core.progress import ProgressMixin
+from sklearn_bandit._core.seeds import seeded
 from sklearn_bandit._core.threads import limit_threads
 from sklearn_bandit._core.typing import MatrixLike
 from sklearn_bandit._core.unchanged import unchanged_on_failure
@@ -491,7 +492,7 @@ def grow_one(tree, training_set, index, *, draws, verbose, n_trees, budget=None)
     if verbose > 1:
         print(f"building tree {index + 1} of {n_trees}")
     # A tree fitted to its sample by itself takes the same seed from `random_state`.
-    seed = check_random_state(tree.random_state).randint(MAX_INT)
+    seed = seeded(tree.random_state).randint(MAX_INT)
     counts, weights = draws.draw(tree.random_state, training_set)
     classes = None
     if training_set.is_classification:

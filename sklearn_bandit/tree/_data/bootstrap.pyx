@@ -6,9 +6,10 @@ took as long as the draws themselves.
 """
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t
+
+from sklearn_bandit._core.seeds import seeded
 
 # Draws made at a time: they stay in the second-level cache.
 CHUNK_DRAWS = 32_768
@@ -45,7 +46,7 @@ def draw_counts(random_state, n_samples, n_draws):
 
 def _draw(random_state, n_samples, n_draws):
     """Yield the draws of a bootstrap sample, a piece at a time."""
-    random = check_random_state(random_state)
+    random = seeded(random_state)
     for start in range(0, n_draws, CHUNK_DRAWS):
         yield random.randint(0, n_samples, min(CHUNK_DRAWS, n_draws - start))
 
