@@ -3,6 +3,15 @@
 #ifndef SKLEARN_BANDIT_THREAD_START_H
 #define SKLEARN_BANDIT_THREAD_START_H
 
+/* The most threads that this thread has started loops with. */
+#if defined(_MSC_VER)
+static __declspec(thread) int skb_most_started = 1;
+#else
+static __thread int skb_most_started = 1;
+#endif
+static void skb_note_started(int n)
+{ skb_most_started = n > skb_most_started ? n : skb_most_started; }
+
 #if defined(_OPENMP) && !defined(_WIN32)
 #include <pthread.h>
 

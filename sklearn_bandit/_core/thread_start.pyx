@@ -16,6 +16,8 @@ cdef extern from "thread_start.h":
     ctypedef struct pthread_t:
         pass
     int skb_try_threads(int n, pthread_t* threads) noexcept nogil
+    int most_started "skb_most_started"
+    void note_started "skb_note_started"(int n) noexcept nogil
 
 cdef enum:
     # Bytes that must be left for what OpenMP and Python note of their threads: for all,
@@ -63,4 +65,24 @@ def start_threads(int n_threads):
                 # Something to do: a loop without would be left out.
                 marks[thread_num()] = 1
         free(marks)
+    note_started(n_started)
     return n_started
+
+
+def keep_threads(int n_threads):
+    """Start the threads of the loops to come, unless as many have been started before.
+
+    For calls of a millisecond, in which starting them anew would show. Threads stay
+    for the next call, unless a loop in several threads wants fewer.
+
+    Parameters
+    ----------
+    n_threads : int
+        Threads wanted, this one included.
+
+    Returns
+    -------
+    int
+        How many there are, at least 1.
+    """
+    return n_threads if n_threads <= most_started else start_threads(n_threads)
