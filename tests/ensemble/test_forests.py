@@ -125,7 +125,7 @@ def test_bootstrap_samples_are_those_of_the_trees():
         assert_allclose(estimator.tree_.value[0].item(), y[drawn].mean())
 
 
-@pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 5.0}])
+@pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 10.0}])
 def test_class_weight(class_weight):
     X, y = load_breast_cancer(return_X_y=True)
     rare = np.r_[np.flatnonzero(y == 1), np.flatnonzero(y == 0)[:20]]

@@ -84,6 +84,6 @@ def test_fits_in_other_processes_of_joblib(family):
 def test_trees_of_a_forest_in_other_processes(family):
     X, y = make_data(family, 3_000, 20)
     here = make_family(family).fit(X, y)
-    with joblib.parallel_config(backend="loky", n_jobs=2):
+    with joblib.parallel_backend("loky", n_jobs=2):
         there = make_family(family).set_params(n_jobs=None).fit(X, y)
     np.testing.assert_array_equal(answer(here, X), answer(there, X))
