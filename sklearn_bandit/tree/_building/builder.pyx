@@ -223,8 +223,10 @@ cdef class Builder:
                 status = self.grow_depth_first()
             else:
                 status = self.grow_best_first()
+        if self.interrupts.seen:
+            raise self.interrupts.error
         if status < 0:
-            raise self.interrupts.error if self.interrupts.seen else MemoryError()
+            raise MemoryError
         nodes = np.asarray(
             <uint8_t[:self.n_nodes * sizeof(NodeRecord)]> <uint8_t*> self.nodes
         ).view(NODE_RECORD)
