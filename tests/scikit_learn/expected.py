@@ -42,6 +42,8 @@ EXPECTED = {
     "test_export.py::test_export_text_feature_class_names_array_support[*]": TIES,
     "test_export.py::test_graphviz_feature_class_names_array_support[*]": TIES,
     "test_export.py::test_graphviz_toy": TIES,
+    "test_export.py::test_plot_tree_entropy": TIES,
+    "test_export.py::test_plot_tree_gini[*]": TIES,
     "test_tree.py::test_huge_allocations": CAPPED,
     "test_tree.py::test_importances": TIES,
     "test_forest.py::test_importances_asymptotic": NOISE,
