@@ -2,8 +2,8 @@
 
 The rest of the package imports these from here, and calls private methods of
 scikit-learn's classes through the functions below, so that a release of scikit-learn
-that moves one of them is met by editing this file alone. `tests/test_packaging.py` sees
-to that.
+that moves one of them is met by editing this file alone.
+`tests/test_private_names.py` sees to that.
 """
 
 from copy import copy
