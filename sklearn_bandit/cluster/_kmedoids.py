@@ -31,8 +31,7 @@ from .._compat import (
     with_callbacks,
 )
 from .._core.progress import ProgressMixin
-from .._core.thread_start import start_threads
-from .._core.threads import effective_n_threads
+from .._core.thread_start import keep_threads, start_threads
 from .._core.unchanged import unchanged_on_failure
 from ._bandit_pam import BanditSearch
 from ._cache import RowCache
@@ -302,9 +301,8 @@ class BanditKMedoids(
         if algorithm != "pam":
             order = random_state.permutation(used)
         init = self._check_init(n_samples, order)
-        n_threads = effective_n_threads(self.n_jobs)
-        if algorithm != "pam" or len(used) > SMALL:
-            n_threads = start_threads(n_threads)
+        is_quick = algorithm == "pam" and len(used) <= SMALL
+        n_threads = (keep_threads if is_quick else start_threads)(self.n_jobs)
         distances = make_distances(
             X, self.metric, params, order, self.cache_size, n_threads, self.n_jobs
         )

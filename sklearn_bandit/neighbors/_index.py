@@ -20,7 +20,6 @@ import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
 from .._core.thread_start import keep_threads
-from .._core.threads import effective_n_threads
 from ._description import describe_atoms
 from ._gemv import scan
 from ._search import Searcher
@@ -407,7 +406,7 @@ def _product(queries, atoms, n_jobs):
     """
     if len(queries) == 1:
         is_large = atoms.size >= MIN_PARALLEL
-        n_threads = keep_threads(effective_n_threads(n_jobs)) if is_large else 1
+        n_threads = keep_threads(n_jobs) if is_large else 1
         return scan(atoms, queries[0], n_threads)[None, :]
     if len(atoms) > ATOMS_PER_FEATURE * atoms.shape[1]:
         return queries @ atoms.T

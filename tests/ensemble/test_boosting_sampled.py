@@ -313,7 +313,7 @@ def test_same_model_for_any_number_of_threads(
         "random_state": 0,
     }
     first = HistGradientBoostingClassifier(**parameters).fit(X, y)
-    monkeypatch.setattr(fitting, "effective_n_threads", lambda n_jobs: n_threads)
+    monkeypatch.setattr(fitting, "start_threads", lambda n_jobs: n_threads)
     other = HistGradientBoostingClassifier(**parameters).fit(X, y)
     assert_array_equal(first.decision_function(X), other.decision_function(X))
     assert first.n_insertions_ == other.n_insertions_

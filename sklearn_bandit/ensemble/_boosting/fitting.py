@@ -33,7 +33,7 @@ from sklearn_bandit._compat import (
 )
 from sklearn_bandit._core.progress import ProgressMixin
 from sklearn_bandit._core.thread_start import start_threads
-from sklearn_bandit._core.threads import effective_n_threads, limit_threads
+from sklearn_bandit._core.threads import limit_threads
 from sklearn_bandit._core.unchanged import unchanged_on_failure
 
 from .bin_mapper import fit_bin_mapper
@@ -189,7 +189,7 @@ class BanditBoosting(ProgressMixin):
         if self.do_early_stopping_ and self._use_validation_data and held_out is None:
             train, held_out = self._hold_out(X, y, sample_weight)
 
-        n_threads = start_threads(effective_n_threads(None))
+        n_threads = start_threads(None)
         self._in_fit = True  # what scorers predict is binned
         try:
             self._boost(

@@ -163,7 +163,7 @@ def grow_subtrees(
     while new:
         # The largest first: a small one at the end keeps no thread waiting.
         new.sort(key=lambda subtree: -len(subtree.ids))
-        run_tasks(grow, new, start_threads(min(n_threads, len(new))))
+        run_tasks(grow, new, start_threads(n_threads, len(new)))
         new = [subtree for grown in new for subtree in grown.subtrees.values()]
     for subtree in subtrees:
         subtree.join()

@@ -31,9 +31,8 @@ def check_size(n_samples, n_features):
 def pack_samples(estimator, X, n_threads, random_state, weights=None):
     """Put samples into bins, refusing what the estimator cannot learn from."""
     check_size(*X.shape)
-    if X.shape[0] * X.shape[1] < MIN_PARALLEL:
-        n_threads = 1
-    n_threads = start_threads(n_threads)
+    is_small = X.shape[0] * X.shape[1] < MIN_PARALLEL
+    n_threads = 1 if is_small else start_threads(n_threads)
     policy = estimator._sampling_policy
     packed = pack(
         X,
