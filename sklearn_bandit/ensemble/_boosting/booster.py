@@ -16,6 +16,7 @@ from sklearn_bandit._compat import (
 from sklearn_bandit._core.tasks import run_tasks
 
 from .grower import TreeGrower
+from .growth_options import GrowthOptions
 from .histogram import HistogramBuilder
 from .layout import Layout
 from .losses import binomial, multinomial
@@ -47,7 +48,7 @@ class Booster:
     n_threads : int
         Threads to use.
     **grower_options
-        Passed on to ``TreeGrower``.
+        Fields of ``GrowthOptions``.
 
     Attributes
     ----------
@@ -116,9 +117,10 @@ class Booster:
                     self.layout,
                     builder,
                     self.data.columns,
-                    n_threads=self.n_threads,
-                    first_of_equal=FIRST_OF_EQUAL_THRESHOLDS,
-                    **self.grower_options,
+                    GrowthOptions(
+                        first_of_equal=FIRST_OF_EQUAL_THRESHOLDS, **self.grower_options
+                    ),
+                    self.n_threads,
                 )
             )
         for grower in self.growers[:n]:
