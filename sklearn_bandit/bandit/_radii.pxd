@@ -28,7 +28,11 @@ cpdef double hoeffding_radius(
     double sigma, double n_used, double delta, double n_total=*
 ) noexcept nogil
 cpdef double bernstein_radius(
-    double variance, double reward_range, double n_used, double delta, double n_total=*
+    double variance,             # of the values, or of paired differences
+    double reach,                # largest distance of a value from the sample mean
+    double n_used,
+    double delta,
+    double n_total=*,
 ) noexcept nogil
 cpdef double normal_radius(
     double variance, double n_used, double delta, double n_total=*

@@ -10,7 +10,7 @@ def hoeffding_radius(
 ) -> float: ...
 def bernstein_radius(
     variance: float,
-    reward_range: float,
+    reach: float,
     n_used: float,
     delta: float,
     n_total: float = ...,

@@ -33,6 +33,8 @@ cdef struct Survivors:
     double* variance            # of one coordinate's difference to the leader
     float* total                # running sums of the products, or of their differences
     float* square               # and of their squares
+    float* energy               # sums of the squares of differences of the atoms
+    double query_square         # mean square of the query's residual so far
     float* residual             # what the components leave of the query, in the sample
     Py_ssize_t n_filled         # tiles for which the residual is known
     double* coefs               # of the query on the components, where not elsewhere

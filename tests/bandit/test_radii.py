@@ -90,11 +90,31 @@ def test_hoeffding_formula():
     assert_allclose(hoeffding_radius(2.0, 8, 0.1), 2 * np.sqrt(2 * np.log(10) / 8))
 
 
-def test_bernstein_formula():
-    """Maurer and Pontil, Theorem 4."""
-    log_term = np.log(2 / 0.1)
-    expected = np.sqrt(2 * 0.3 * log_term / 50) + 7 * 2.0 * log_term / (3 * 49)
-    assert_allclose(bernstein_radius(0.3, 2.0, 50, 0.1), expected)
+def test_bernstein_radius_refuses_what_a_bet_refuses():
+    """The best of its bets against the mean at the bound wins 1 / delta or more."""
+    rng = np.random.default_rng(0)
+    for n, share, delta in [(50, 0.5, 0.1), (400, 0.05, 1e-3), (3000, 0.01, 1e-6)]:
+        x = (rng.random(n) < share) * rng.random(n)
+        reach = 1 - x.mean()
+        m = x.mean() + bernstein_radius(x.var(ddof=1), reach, n, delta)
+        bets = 0.8 / reach * 0.5 ** np.arange(12)
+        wealth = np.log1p(bets[:, None] * (m - x)).sum(axis=1)
+        assert m < 1
+        assert wealth.max() > np.log(1 / delta)
+
+
+def test_bernstein_radius_is_never_wider_than_the_reach():
+    assert bernstein_radius(0.25, 1.0, 1, 1e-6) == 1
+    assert_allclose(bernstein_radius(0.25, 1.0, 75, 1e-300, 100), 0.25)
+    assert bernstein_radius(0.0, 0.0, 10, 0.01) == 0
+
+
+@pytest.mark.parametrize("variance", [1e-4, 1e-2, 0.25])
+def test_bernstein_radius_against_maurer_and_pontil(variance):
+    for n in (100, 10_000, 1_000_000):
+        log_term = np.log(2 / 1e-4)
+        theirs = np.sqrt(2 * variance * log_term / n) + 7 * log_term / (3 * (n - 1))
+        assert bernstein_radius(variance, 1.0, n, 1e-4) < 1.15 * min(theirs, 1.0)
 
 
 POPULATIONS = {
@@ -194,6 +214,33 @@ def test_paired_radius_of_skewed_differences():
 
     rates = count_failures("exponential", 400, None, radius)
     assert_at_most(rates, 2 * 0.02)
+
+
+@pytest.mark.parametrize("n_total", [np.inf, 2000])
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.03, 0.3])
+@pytest.mark.parametrize("delta", [0.2, 0.02])
+def test_coverage_of_bernstein_radius_of_rare_values(share, n_total, delta):
+    """Hardly any sample sees the rare part; the radius knows that there may be one."""
+    rng = np.random.default_rng(0)
+    n_rare = int(share * 2000)
+    for n_used in (64, 500, 1500):
+        if np.isinf(n_total):
+            seen = rng.binomial(n_used, share, 10 * N_REPETITIONS)
+        else:
+            seen = rng.hypergeometric(
+                n_rare, 2000 - n_rare, n_used, 10 * N_REPETITIONS
+            )
+        means = np.arange(n_used + 1) / n_used
+        variances = means * (1 - means) * n_used / (n_used - 1)
+        radii = np.array(
+            [
+                bernstein_radius(variance, max(mean, 1 - mean), n_used, delta, n_total)
+                for mean, variance in zip(means, variances, strict=True)
+            ]
+        )
+        errors = means[seen] - share
+        assert (errors > radii[seen] + 1e-12).mean() <= delta
+        assert (-errors > radii[seen] + 1e-12).mean() <= delta
 
 
 def test_anytime_union_bound_holds_over_all_looks():
