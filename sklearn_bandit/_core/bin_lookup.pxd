@@ -2,6 +2,8 @@
 
 from libc.stdint cimport uint8_t
 
+from sklearn_bandit._core.simd cimport simd_void
+
 cdef enum:
     N_CELLS = 1024              # of a table
     EDGE_ROOM = 512             # edges, with the infinite ones behind the last
@@ -39,6 +41,16 @@ cdef void look_up(
     const edge_t* edges,
     const edge_t* values,
     Py_ssize_t n,               # at most MAX_LOOKED_UP
+    uint8_t* bins,
+    Seen* seen,
+) noexcept nogil
+
+cdef simd_void compare_values(
+    const float* values,
+    Py_ssize_t n,
+    float edge,                 # the only one, or infinity
+    float low,                  # two known values: others are missed
+    float high,
     uint8_t* bins,
     Seen* seen,
 ) noexcept nogil

@@ -114,3 +114,23 @@ cdef void look_up(
                 bin_ += half * (values[i] > edges[bin_ + half - 1])
                 half >>= 1
             bins[i] = <uint8_t> bin_
+
+
+cdef simd_void compare_values(
+    const float* values, Py_ssize_t n, float edge, float low, float high, uint8_t* bins,
+    Seen* seen,
+) noexcept nogil:
+    """Bins of a feature with one edge (or none) between two values: no table needed."""
+    cdef Py_ssize_t i
+    cdef float value
+    cdef int missing = 0, infinite = 0, missed = 0
+
+    for i in range(n):
+        value = values[i]
+        bins[i] = value > edge
+        missing |= value != value
+        infinite |= fabsf(value) > FLT_MAX
+        missed |= (value != low) & (value != high)
+    seen.missing = missing
+    seen.infinite = infinite
+    seen.missed = missed

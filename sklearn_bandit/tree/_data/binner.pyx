@@ -26,8 +26,6 @@ for each value.
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.float cimport FLT_MAX
-from libc.math cimport fabsf
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -36,6 +34,7 @@ from sklearn_bandit._core.bin_lookup cimport (
     EDGE_ROOM,
     BinLookup,
     Seen,
+    compare_values,
     look_up,
     set_lookup,
 )
@@ -51,12 +50,12 @@ from sklearn_bandit._core.matrix cimport (
 from sklearn_bandit._core.memory cimport CACHE_LINE as LINE_BYTES
 from sklearn_bandit._core.memory cimport allocate_zeros
 from sklearn_bandit._core.openmp cimport thread_num
-from sklearn_bandit._core.simd cimport simd_void
 from sklearn_bandit._core.transpose cimport transpose
 from sklearn_bandit.tree._common cimport MISSING_BIN as MISSING
 from sklearn_bandit.tree._common cimport N_SLOTS
 
 from .byte_tiles cimport TILE_COLUMNS, TILE_ROWS, count_bytes, load_bytes
+from .missed_values cimport MissedValues
 from .quantiles cimport count_runs, cut, hardly_vary, sort_values
 
 # For Python.
@@ -81,26 +80,6 @@ cdef struct Output:
     Py_ssize_t width            # bytes of a row, with the padding behind the features
     uint8_t* columns
     Py_ssize_t column_stride    # from a column to the next
-
-
-cdef simd_void _compare(
-    const float* values, Py_ssize_t n, float edge, float low, float high, uint8_t* bins,
-    Seen* seen,
-) noexcept nogil:
-    """Bins of a feature with one edge (or none) between two values: no table needed."""
-    cdef Py_ssize_t i
-    cdef float value
-    cdef int missing = 0, infinite = 0, missed = 0
-
-    for i in range(n):
-        value = values[i]
-        bins[i] = value > edge
-        missing |= value != value
-        infinite |= fabsf(value) > FLT_MAX
-        missed |= (value != low) & (value != high)
-    seen.missing = missing
-    seen.infinite = infinite
-    seen.missed = missed
 
 
 cdef class Binner:
@@ -130,8 +109,7 @@ cdef class Binner:
     # What each thread has seen:
     cdef uint8_t[:, ::1] any_missing
     cdef uint8_t[:, ::1] any_infinite
-    cdef float[:, :, ::1] missed    # values that the sample of an exact feature missed
-    cdef int32_t[:, ::1] n_missed   # one more than there is room for: too many
+    cdef MissedValues missed        # that the sample of an exact feature missed
     cdef float[:, ::1] smallest     # values of the features that may be constant
     cdef float[:, ::1] largest
 
@@ -154,8 +132,7 @@ cdef class Binner:
         seen = (n_threads, n_features)
         self.any_missing = np.zeros(seen, dtype=np.uint8)
         self.any_infinite = np.zeros(seen, dtype=np.uint8)
-        self.missed = np.empty((*seen, N_SLOTS), dtype=np.float32)
-        self.n_missed = np.zeros(seen, dtype=np.int32)
+        self.missed = MissedValues(n_features, n_threads)
         self.smallest = np.full(seen, np.inf, dtype=np.float32)
         self.largest = np.full(seen, -np.inf, dtype=np.float32)
 
@@ -303,18 +280,13 @@ cdef class Binner:
             Features whose bins have changed and are to be assigned again.
         """
         changed = []
-        n_missed = np.asarray(self.n_missed)
-        for feature in np.flatnonzero(n_missed.any(axis=0)):
-            known = self._known(feature)
-            if n_missed[:, feature].max() <= self.max_bins - len(known):
-                missed = [
-                    np.asarray(self.missed)[thread, feature, :count]
-                    for thread, count in enumerate(n_missed[:, feature])
-                ]
-                known = np.unique(np.concatenate([known, *missed]))
-                if len(known) <= self.max_bins:
-                    changed.append(feature)
-                    self._set_values(feature, known)
+        n_distinct = np.asarray(self.n_distinct)
+        for feature in self.missed.features():
+            known = np.asarray(self.low)[feature, : n_distinct[feature]]
+            known = self.missed.add_to(feature, known, self.max_bins)
+            if known is not None:
+                changed.append(feature)
+                self._set_values(feature, known)
         return np.asarray(changed, dtype=np.intp)
 
     def merge_constant(self, uint8_t[:, :] rows, uint8_t[:, :] columns):
@@ -374,15 +346,11 @@ cdef class Binner:
             np.asarray(self.any_infinite).max(axis=0),
         )
 
-    def _known(self, Py_ssize_t feature):
-        """Values of an exact feature."""
-        return np.asarray(self.low)[feature, : self.n_distinct[feature]]
-
     def _set_values(self, Py_ssize_t feature, const float[::1] values):
         """One bin for each of some sorted distinct values."""
         cdef uint32_t[::1] counts = np.ones(values.shape[0], dtype=np.uint32)
         self._set_edges(feature, &values[0], &counts[0], values.shape[0], True)
-        np.asarray(self.n_missed)[:, feature] = 0
+        self.missed.forget(feature)
 
     cdef void _set_edges(
         self,
@@ -497,11 +465,11 @@ cdef class Binner:
         """Bins of a few values of one feature."""
         cdef int thread = thread_num()
         cdef const float* known = &self.low[feature, 0]
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, room = self.max_bins - self.n_edges[feature] - 1
         cdef Seen seen
 
         if self.n_edges[feature] <= 1:
-            _compare(
+            compare_values(
                 values, n, self.edges[feature, 0], known[0],
                 known[self.n_edges[feature]], bins, &seen,
             )
@@ -523,24 +491,10 @@ cdef class Binner:
         if seen.missed and self.is_exact[feature]:
             for i in range(n):
                 if bins[i] != MISSING and values[i] != known[bins[i]]:
-                    self._miss(thread, feature, values[i])
+                    self.missed.note(thread, feature, values[i], room)
         if self.may_be_constant[feature]:
             for i in range(n):
                 if values[i] < self.smallest[thread, feature]:
                     self.smallest[thread, feature] = values[i]
                 if values[i] > self.largest[thread, feature]:
                     self.largest[thread, feature] = values[i]
-
-    cdef void _miss(self, int thread, Py_ssize_t feature, float value) noexcept nogil:
-        """Note a value that an exact feature has no bin for."""
-        cdef Py_ssize_t i, n = self.n_missed[thread, feature]
-        cdef Py_ssize_t room = self.max_bins - self.n_edges[feature] - 1
-
-        if n > room:
-            return
-        for i in range(n):
-            if self.missed[thread, feature, i] == value:
-                return
-        if n < room:
-            self.missed[thread, feature, n] = value
-        self.n_missed[thread, feature] = n + 1
