@@ -2,8 +2,6 @@
 
 from libc.stdint cimport uint8_t
 
-from sklearn_bandit._core.simd cimport simd_void
-
 cdef enum:
     N_CELLS = 1024              # of a table
     EDGE_ROOM = 512             # edges, with the infinite ones behind the last
@@ -45,7 +43,7 @@ cdef void look_up(
     Seen* seen,
 ) noexcept nogil
 
-cdef simd_void compare_values(
+cdef void compare_values(
     const float* values,
     Py_ssize_t n,
     float edge,                 # the only one, or infinity

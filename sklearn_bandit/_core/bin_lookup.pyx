@@ -116,7 +116,7 @@ cdef void look_up(
             bins[i] = <uint8_t> bin_
 
 
-cdef simd_void compare_values(
+cdef simd_void _compare(
     const float* values, Py_ssize_t n, float edge, float low, float high, uint8_t* bins,
     Seen* seen,
 ) noexcept nogil:
@@ -134,3 +134,11 @@ cdef simd_void compare_values(
     seen.missing = missing
     seen.infinite = infinite
     seen.missed = missed
+
+
+cdef void compare_values(
+    const float* values, Py_ssize_t n, float edge, float low, float high, uint8_t* bins,
+    Seen* seen,
+) noexcept nogil:
+    """Bins of a feature with one edge at most; notes all that can be seen."""
+    _compare(values, n, edge, low, high, bins, seen)
