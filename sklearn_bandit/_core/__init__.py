@@ -5,6 +5,8 @@
 - ``random``, ``memory``, ``interrupts``: random numbers, allocation and Ctrl-C inside
   kernels
 - ``matrix``, ``transpose``: dense matrices of any type read in place; bytes transposed
+- ``bin_lookup``: values put into bins by a table, for trees and boosting
+- ``radix_sort``: keys sorted digit by digit
 - ``seeds``: generators of many seeds, one after the other
 - ``progress``: ``verbose`` and scikit-learn's callbacks
 - ``validation``: checks of targets and weights

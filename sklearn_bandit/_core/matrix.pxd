@@ -23,6 +23,16 @@ cdef struct Matrix:
     ValueType type
 
 
+cdef struct Tile:
+    # Some rows of neighbouring columns.
+    Py_ssize_t column           # the first column
+    Py_ssize_t n_columns
+    Py_ssize_t start            # the first row
+    Py_ssize_t n                # number of rows
+    const uint32_t* ids         # rows `ids[start]` and so on; NULL: `start` and so on
+    Py_ssize_t n_fetched        # columns, from `column` on, to fetch of rows to come
+
+
 cdef class MatrixView:
     """A `Matrix` that keeps the array it points into alive."""
 
@@ -40,14 +50,9 @@ cdef void load_column(
 
 cdef void load_tile(
     const Matrix* matrix,
-    Py_ssize_t column,
-    Py_ssize_t n_columns,
-    Py_ssize_t start,
-    Py_ssize_t n,
-    const uint32_t* ids,        # rows `ids[start]` and so on; NULL: `start` and so on
-    Py_ssize_t n_fetched,       # columns, from `column` on, to fetch of rows to come
-    float* out,
-    Py_ssize_t out_stride,
+    const Tile* tile,
+    float* out,                 # column by column
+    Py_ssize_t out_stride,      # from a column to the next
 ) noexcept nogil
 
 cdef void gather_column(

@@ -10,6 +10,7 @@ import numpy as np
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
+from sklearn_bandit._core.memory cimport CACHE_LINE
 from sklearn_bandit._core.simd cimport prefetch
 
 # Four neighbouring values of each of four rows, written column by column.
@@ -193,7 +194,7 @@ cdef void _load_rows(
             j = 0
             while j < n_bytes:
                 prefetch(ahead + j)
-                j += 64
+                j += CACHE_LINE
             prefetch(ahead + n_bytes - 1)
         j = 0
         while n_rows == LOADED_ROWS and j + 4 <= n_columns:
@@ -210,38 +211,35 @@ cdef void _load_rows(
 
 
 cdef void load_tile(
-    const Matrix* matrix,
-    Py_ssize_t column,
-    Py_ssize_t n_columns,
-    Py_ssize_t start,
-    Py_ssize_t n,
-    const uint32_t* ids,
-    Py_ssize_t n_fetched,
-    float* out,
-    Py_ssize_t out_stride,
+    const Matrix* matrix, const Tile* tile, float* out, Py_ssize_t out_stride
 ) noexcept nogil:
     """Read rows of neighbouring columns, in the order of memory."""
     cdef Py_ssize_t j, stride = matrix.row_stride
-    cdef const char* first = matrix.data + column * matrix.column_stride
+    cdef const char* first = matrix.data + tile.column * matrix.column_stride
+    cdef const uint32_t* ids = tile.ids
 
     if ids == NULL:
-        first += start * stride
+        first += tile.start * stride
     else:
-        ids += start
+        ids += tile.start
     if matrix.type == FLOAT32 and matrix.column_stride == sizeof(float):
         _load_rows(
-            <const float*>first, stride, ids, n_columns, n, n_fetched, out, out_stride
+            <const float*>first, stride, ids, tile.n_columns, tile.n, tile.n_fetched,
+            out, out_stride,
         )
     elif matrix.type == FLOAT64 and matrix.column_stride == sizeof(double):
         _load_rows(
-            <const double*>first, stride, ids, n_columns, n, n_fetched, out, out_stride
+            <const double*>first, stride, ids, tile.n_columns, tile.n, tile.n_fetched,
+            out, out_stride,
         )
     elif ids == NULL:
-        for j in range(n_columns):
-            load_column(matrix, column + j, start, n, out + j * out_stride)
+        for j in range(tile.n_columns):
+            load_column(
+                matrix, tile.column + j, tile.start, tile.n, out + j * out_stride
+            )
     else:
-        for j in range(n_columns):
-            gather_column(matrix, column + j, ids, n, out + j * out_stride)
+        for j in range(tile.n_columns):
+            gather_column(matrix, tile.column + j, ids, tile.n, out + j * out_stride)
 
 
 cdef void gather_column(

@@ -1,4 +1,4 @@
-"""Allocation by a number of items, whatever that number is.
+"""Allocation by a number of items, whatever that number is; the cache line.
 
 C multiplies sizes modulo 2**64: a block for ``2**62`` nodes of 64 bytes would be one of
 no bytes. Here a product that does not fit counts as memory that is not there. What is
@@ -8,6 +8,9 @@ returned may be NULL, which the caller has to check; it never is for want of ite
 from libc.stddef cimport size_t
 from libc.stdint cimport SIZE_MAX
 from libc.stdlib cimport calloc, malloc, realloc
+
+cdef enum:
+    CACHE_LINE = 64             # bytes that are read from memory at once
 
 
 cdef inline size_t times(size_t a, size_t b) noexcept nogil:

@@ -12,7 +12,7 @@ from libc.math cimport INFINITY, isfinite, sqrt
 from libc.stdlib cimport free
 from libc.string cimport memmove
 
-from sklearn_bandit._core.memory cimport allocate, times
+from sklearn_bandit._core.memory cimport CACHE_LINE, allocate, times
 from sklearn_bandit._core.simd cimport prefetch, simd_void
 from sklearn_bandit.bandit._radii cimport (
     bernstein_radius,
@@ -37,10 +37,6 @@ from ._survivors cimport (
 
 # Entries are kept in single precision. This bounds the relative error of their squares.
 cdef double ORDERED_ROUNDING = 1e-6
-
-cdef enum:
-    CACHE_LINE = 64
-
 
 cdef Outcome search_references(
     const Rows* rows,

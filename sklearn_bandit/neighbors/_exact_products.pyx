@@ -8,7 +8,7 @@ route, the batch or the number of threads.
 from cython cimport floating
 from libc.stdlib cimport free, qsort
 
-from sklearn_bandit._core.memory cimport allocate
+from sklearn_bandit._core.memory cimport CACHE_LINE, allocate
 from sklearn_bandit._core.simd cimport prefetch_l2, simd_void
 
 # How much of an atom is prefetched while those before it are multiplied. Processors do
@@ -17,7 +17,6 @@ from sklearn_bandit._core.simd cimport prefetch_l2, simd_void
 cdef enum:
     ATOMS_AHEAD = 2
     LINES_AHEAD = 64
-    LINE = 64               # bytes of a cache line
 
 # Up to this k the best are kept in order by insertion; for a larger k all are sorted.
 cdef Py_ssize_t INSERTION_LIMIT = 64
@@ -54,14 +53,14 @@ cdef void exact_products(
 ) noexcept nogil:
     """Inner products of some atoms with the query."""
     cdef Py_ssize_t i, j
-    cdef Py_ssize_t n_lines = rows.n_features * sizeof(floating) // LINE + 1
+    cdef Py_ssize_t n_lines = rows.n_features * sizeof(floating) // CACHE_LINE + 1
     cdef const floating* atom
 
     for i in range(n_slots):
         if i + ATOMS_AHEAD < n_slots:
             atom = row(rows, slots[i + ATOMS_AHEAD], <floating*> NULL)
             for j in range(min(n_lines, LINES_AHEAD)):
-                prefetch_l2(<const char*> atom + j * LINE)
+                prefetch_l2(<const char*> atom + j * CACHE_LINE)
         atom = row(rows, slots[i], <floating*> NULL)
         _dot(atom, query, rows.n_features, &products[i])
 

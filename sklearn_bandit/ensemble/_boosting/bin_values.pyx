@@ -1,26 +1,30 @@
 """Assign values to bins between given thresholds.
 
-The bin of x is the number of thresholds below x. As in ``sklearn_bandit.tree`` a table
-makes the search short: the range of the thresholds is cut into cells of equal width,
-the table gives the number of thresholds before each cell, and a fixed number of
-halvings, enough for the feature's fullest cell, does the rest without a branch. The
-thresholds are scikit-learn's, in double precision, and so is the comparison.
+The bin of x is the number of thresholds below x, looked up in a table (see
+``_core/bin_lookup.pyx``). The thresholds are scikit-learn's, in double precision, and
+so is the comparison.
 """
 
 import numpy as np
 
 from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport free
 
+from sklearn_bandit._core.bin_lookup cimport (
+    EDGE_ROOM,
+    MAX_LOOKED_UP,
+    BinLookup,
+    Seen,
+    look_up,
+    set_lookup,
+)
+from sklearn_bandit._core.memory cimport allocate_zeros
 from sklearn_bandit._core.openmp cimport thread_num
-from sklearn_bandit._core.simd cimport simd_void
 
 cdef enum:
-    N_CELLS = 1024
-    MAX_THRESHOLDS = 255
-    ROOM = 512              # the halvings may look 255 places beyond the last threshold
     # Values, cells and bins of so many rows stay in the first-level cache together.
-    BLOCK_ROWS = 256
+    BLOCK_ROWS = MAX_LOOKED_UP
     # Rows of one task: tables are fetched once for so many rows.
     TASK_ROWS = 4096
     # Neighbouring columns of a row-major matrix that share a cache line.
@@ -36,44 +40,6 @@ ctypedef fused Value:
     double
 
 READABLE = {np.dtype(code) for code in ("u1", "i1", "i2", "u2", "i4", "f4", "f8")}
-
-
-cdef simd_void _find_cells(
-    const double* values, Py_ssize_t n, double origin, double scale, int32_t* cells
-) noexcept nogil:
-    """Cell of each value; that of a missing value is any."""
-    cdef Py_ssize_t i
-    cdef double cell
-
-    for i in range(n):
-        cell = (values[i] - origin) * scale
-        cell = cell if cell > 0.0 else 0.0
-        cell = cell if cell < N_CELLS - 1 else N_CELLS - 1
-        cells[i] = <int32_t> cell
-
-
-cdef void _find_bins(
-    const double* values, const int32_t* cells, Py_ssize_t n, const uint8_t* table,
-    const double* thresholds, int n_halvings, uint8_t* bins
-) noexcept nogil:
-    """Number of thresholds below each value, from the number before its cell."""
-    cdef Py_ssize_t i, bin_, half
-
-    if n_halvings == 0:
-        for i in range(n):
-            bins[i] = table[cells[i]]
-    elif n_halvings == 1:
-        for i in range(n):
-            bin_ = table[cells[i]]
-            bins[i] = <uint8_t> (bin_ + (values[i] > thresholds[bin_]))
-    else:
-        for i in range(n):
-            bin_ = table[cells[i]]
-            half = 1 << (n_halvings - 1)
-            while half:
-                bin_ += half * (values[i] > thresholds[bin_ + half - 1])
-                half >>= 1
-            bins[i] = <uint8_t> bin_
 
 
 cdef class BinAssigner:
@@ -94,48 +60,28 @@ cdef class BinAssigner:
     cdef uint8_t missing_bin
     cdef const uint8_t[::1] is_categorical
     cdef double[:, ::1] thresholds      # padded with infinity
-    cdef double[::1] origin             # where the first cell starts
-    cdef double[::1] scale              # cells per unit
-    cdef uint8_t[:, ::1] table          # number of thresholds before each cell
-    cdef uint8_t[::1] n_halvings        # that settle the fullest cell
+    cdef BinLookup* lookups             # of each feature
 
     def __cinit__(self, thresholds, const uint8_t[::1] is_categorical, int missing_bin):
-        cdef Py_ssize_t feature, i, before, n, fullest
-        cdef int32_t[MAX_THRESHOLDS] cells
-        cdef const double[::1] known
+        cdef Py_ssize_t feature, n
 
         self.n_features = len(thresholds)
         self.missing_bin = missing_bin
         self.is_categorical = is_categorical
-        self.thresholds = np.full((self.n_features, ROOM), np.inf)
-        self.origin = np.zeros(self.n_features)
-        self.scale = np.zeros(self.n_features)
-        self.table = np.zeros((self.n_features, N_CELLS), dtype=np.uint8)
-        self.n_halvings = np.zeros(self.n_features, dtype=np.uint8)
+        self.thresholds = np.full((self.n_features, EDGE_ROOM), np.inf)
+        self.lookups = <BinLookup*> allocate_zeros(self.n_features, sizeof(BinLookup))
+        if self.lookups == NULL:
+            raise MemoryError
         for feature in range(self.n_features):
-            known = np.ascontiguousarray(thresholds[feature], dtype=np.float64)
-            n = known.shape[0]
-            if n == 0:
-                continue
-            self.thresholds[feature, :n] = known
-            self.origin[feature] = known[0]
-            if known[n - 1] > known[0]:
-                self.scale[feature] = min(
-                    (N_CELLS - 1) / (known[n - 1] - known[0]), 1e300
+            n = len(thresholds[feature])
+            if n > 0:
+                np.asarray(self.thresholds)[feature, :n] = thresholds[feature]
+                set_lookup(
+                    &self.lookups[feature], &self.thresholds[feature, 0], n, False
                 )
-            _find_cells(
-                &known[0], n, self.origin[feature], self.scale[feature], cells
-            )
-            i = 0
-            fullest = 0
-            for cell in range(N_CELLS):
-                self.table[feature, cell] = i
-                before = i
-                while i < n and cells[i] == cell:
-                    i += 1
-                fullest = max(fullest, i - before)
-            while (1 << self.n_halvings[feature]) <= fullest:
-                self.n_halvings[feature] += 1
+
+    def __dealloc__(self):
+        free(self.lookups)
 
     def assign(
         self, const Value[:, :] X, const uint32_t[::1] rows, uint8_t[:, :] columns,
@@ -178,10 +124,9 @@ cdef class BinAssigner:
     ) noexcept nogil:
         """Bins of the rows of one task, in tiles of a few rows and features."""
         cdef double[BLOCK_ROWS] values
-        cdef int32_t[BLOCK_ROWS] cells
         cdef Py_ssize_t group = 0, feature, i, k, n
         cdef uint8_t* bins
-        cdef bint any_missing
+        cdef Seen seen
 
         while group < self.n_features:
             i = start
@@ -195,21 +140,14 @@ cdef class BinAssigner:
                     else:
                         for k in range(n):
                             values[k] = <double> X[rows[i + k], feature]
-                    _find_cells(
-                        values, n, self.origin[feature], self.scale[feature], cells
+                    look_up(
+                        &self.lookups[feature], &self.thresholds[feature, 0], values, n,
+                        bins, &seen,
                     )
-                    _find_bins(
-                        values, cells, n, &self.table[feature, 0],
-                        &self.thresholds[feature, 0], self.n_halvings[feature], bins,
-                    )
-                    any_missing = False
-                    if Value is float or Value is double:
-                        for k in range(n):
-                            any_missing |= values[k] != values[k]
                     if self.is_categorical[feature]:
                         for k in range(n):
-                            any_missing |= values[k] < 0.0
-                    if any_missing:
+                            seen.missing |= values[k] < 0.0
+                    if seen.missing:
                         missing[feature] = True
                         for k in range(n):
                             if values[k] != values[k] or (

@@ -15,7 +15,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from sklearn_bandit._core.interrupts cimport Interrupts
-from sklearn_bandit._core.memory cimport allocate, reallocate, times
+from sklearn_bandit._core.memory cimport CACHE_LINE, allocate, reallocate, times
 from sklearn_bandit._core.random cimport random_unit
 from sklearn_bandit._core.simd cimport prefetch
 from sklearn_bandit._core.transpose cimport TRANSPOSED_ROWS, transpose
@@ -33,7 +33,7 @@ from sklearn_bandit.tree._data.local_ranks cimport MAX_RANKED, Ranker
 from sklearn_bandit.tree._splitters.exact cimport FOUND, SAMPLED, Outcome, Splitter
 
 from .leaf_queue cimport Leaf, LeafQueue, Pending
-from .node_buffer cimport CACHE_LINE, NodeBuffer, NodeRecord, transposed_stride
+from .node_buffer cimport NodeBuffer, NodeRecord, transposed_stride
 from .node_buffer import NODE_RECORD
 
 cdef enum:

@@ -2,8 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 
-cdef enum:
-    CACHE_LINE = 64
+from sklearn_bandit._core.memory cimport CACHE_LINE
 
 
 cdef struct NodeRecord:

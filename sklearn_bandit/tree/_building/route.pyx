@@ -13,7 +13,7 @@ from libc.math cimport INFINITY, fabsf, nextafterf
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memset
 
-from sklearn_bandit._core.matrix cimport FLOAT32, Matrix, MatrixView, load_tile
+from sklearn_bandit._core.matrix cimport FLOAT32, Matrix, MatrixView, Tile, load_tile
 from sklearn_bandit._core.openmp cimport thread_num
 from sklearn_bandit._core.simd cimport simd_void
 from sklearn_bandit.tree._common cimport Block
@@ -38,6 +38,17 @@ cdef struct Step:
     uint16_t children[2]        # left, right
     uint16_t missing            # where missing values go
     uint16_t unused             # makes it 16 bytes
+
+
+cdef struct Route:
+    # What is sent down which tree, and what comes of it.
+    const Matrix* matrix        # the samples
+    const Block* block          # their targets
+    const Step* steps           # the tree
+    Py_ssize_t depth
+    Py_ssize_t n_nodes
+    uint16_t* leaves            # out: of all samples
+    double* totals              # out: of the nodes, for each task
 
 
 def route(MatrixView X, Criterion criterion, nodes, Py_ssize_t depth, int n_threads):
@@ -76,16 +87,23 @@ def route(MatrixView X, Criterion criterion, nodes, Py_ssize_t depth, int n_thre
         (n_threads, BLOCK_ROWS * X.matrix.n_columns), dtype=np.float32
     )
     cdef Block block
+    cdef Route whole
 
     memset(&block, 0, sizeof(block))
     criterion.describe(&block)
+    whole.matrix = &X.matrix
+    whole.block = &block
+    whole.steps = &steps[0]
+    whole.depth = depth
+    whole.n_nodes = n_nodes
+    whole.leaves = &leaves[0]
+    whole.totals = &totals[0, 0, 0]
     for task in prange(
         n_tasks, nogil=True, schedule="dynamic", num_threads=n_threads
     ):
         infinite[task] = _route_task(
-            &X.matrix, criterion, &block, &steps[0], depth, task * n_rows,
-            min((task + 1) * n_rows, n), &tiles[thread_num(), 0], &leaves[0],
-            &totals[task, 0, 0],
+            &whole, criterion, task, task * n_rows, min((task + 1) * n_rows, n),
+            &tiles[thread_num(), 0],
         )
     return np.asarray(leaves), np.asarray(totals).sum(axis=0), bool(np.any(infinite))
 
@@ -188,20 +206,28 @@ def _steps(nodes):
 
 
 cdef bint _route_task(
-    const Matrix* X, Criterion criterion, const Block* block, const Step* steps,
-    Py_ssize_t depth, Py_ssize_t start, Py_ssize_t end, float* tile, uint16_t* leaves,
-    double* totals,
+    const Route* whole, Criterion criterion, Py_ssize_t task, Py_ssize_t start,
+    Py_ssize_t end, float* values,
 ) noexcept nogil:
     """Send some rows down, add up those of each leaf; whether one is infinite."""
+    cdef const Matrix* X = whole.matrix
     cdef Py_ssize_t n, i, n_columns = X.n_columns
     cdef Py_ssize_t stride = X.row_stride // <Py_ssize_t> sizeof(float)
     cdef bint in_place = X.type == FLOAT32 and X.column_stride == sizeof(float)
+    cdef double* totals = whole.totals + task * whole.n_nodes * criterion.n_channels
+    cdef uint16_t* leaves
     cdef const float* row
     cdef int infinite = 0
+    cdef Tile tile
 
+    tile.column = 0
+    tile.n_columns = n_columns
+    tile.ids = NULL
+    tile.n_fetched = n_columns
     while start < end:
         n = min(<Py_ssize_t> BLOCK_ROWS, end - start)
-        memset(leaves + start, 0, n * sizeof(uint16_t))
+        leaves = whole.leaves + start
+        memset(leaves, 0, n * sizeof(uint16_t))
         if in_place:
             row = <const float*> (X.data + start * X.row_stride)
             if stride == n_columns:
@@ -209,13 +235,15 @@ cdef bint _route_task(
             else:
                 for i in range(n):
                     _find_infinite(row + i * stride, n_columns, &infinite)
-            _descend(row, stride, 1, n, steps, depth, leaves + start)
+            _descend(row, stride, 1, n, whole.steps, whole.depth, leaves)
         else:
-            load_tile(X, 0, n_columns, start, n, NULL, n_columns, tile, BLOCK_ROWS)
+            tile.start = start
+            tile.n = n
+            load_tile(X, &tile, values, BLOCK_ROWS)
             for i in range(n_columns):
-                _find_infinite(tile + i * BLOCK_ROWS, n, &infinite)
-            _descend(tile, 1, BLOCK_ROWS, n, steps, depth, leaves + start)
-        criterion.add_rows(block, start, n, leaves + start, totals)
+                _find_infinite(values + i * BLOCK_ROWS, n, &infinite)
+            _descend(values, 1, BLOCK_ROWS, n, whole.steps, whole.depth, leaves)
+        criterion.add_rows(whole.block, start, n, leaves, totals)
         start += n
     return infinite != 0
 

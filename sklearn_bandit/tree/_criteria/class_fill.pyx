@@ -10,6 +10,7 @@ compiler has to assume that a byte stored may change anything in memory.
 
 from libc.stdint cimport uint16_t
 
+from sklearn_bandit._core.memory cimport CACHE_LINE
 from sklearn_bandit._core.simd cimport inline_void, prefetch
 from sklearn_bandit.tree._common cimport MARK, N_SLOTS
 
@@ -24,7 +25,6 @@ cdef enum:
     # Rows that are fetched ahead of their use: a node's rows have gaps between them,
     # which the processor cannot foresee.
     ROWS_AHEAD = 16
-    CACHE_LINE = 64
     # The bins of a wide row are in different lines: from as many rows on, these are
     # fetched one by one. On MNIST that saved 7% of the time of a tree.
     SCATTERED_ROWS = 256

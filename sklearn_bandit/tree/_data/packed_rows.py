@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from sklearn_bandit._core.matrix import MatrixView, is_readable
 
-from .binner import MAX_BINS, MISSING_BIN, Binner
+from .binner import CACHE_LINE, MAX_BINS, MISSING_BIN, Binner
 from .byte_bins import are_spread, keep_bytes
 from .value_ranks import rank_values
 
@@ -34,13 +34,8 @@ FEATURE_GROUP = 1024
 # these too made forests a tenth slower and no better.
 MANY_VALUES = 8
 
-# Features with a smaller range are constant, as in scikit-learn.
-MIN_RANGE = np.float32(1e-7)
-
 # Values converted at a time where the matrix cannot be read in place.
 CHUNK_VALUES = 1 << 22
-
-CACHE_LINE = 64
 
 
 @dataclass(frozen=True)
@@ -240,32 +235,9 @@ def pack(
         _find_coarse(bins, len(sample)),
         raw,
     )
-    if len(sample) < n_samples and ids is None:
-        _merge_almost_constant(packed, X)
     if ranking is not None and ids is None and max_bins == MAX_BINS:
         _rank(packed, X, n_threads, ranking)
     return packed
-
-
-def _merge_almost_constant(packed, X):
-    """Give each feature of a smaller range than `MIN_RANGE` a single bin.
-
-    Bins know the range of the rows that they were made of only: the others are asked.
-    """
-    last = packed.n_bins - 1
-    ranges = packed.bin_high[np.arange(packed.n_features), last] - packed.bin_low[:, 0]
-    for feature in np.flatnonzero((last > 0) & (ranges <= MIN_RANGE)):
-        values = _convert(X[:, [feature]])
-        low, high = np.nanmin(values), np.nanmax(values)
-        if high > low + MIN_RANGE:
-            continue
-        bins = packed.columns[feature]
-        bins[bins != MISSING_BIN] = 0
-        packed.rows[:, feature] = bins
-        packed.n_bins[feature] = 1
-        packed.bin_low[feature, 0], packed.bin_high[feature, 0] = low, high
-        packed.is_coarse[feature] = 0
-        packed.is_listed[feature] = low == high
 
 
 def _refuse_infinite(is_infinite):
@@ -352,6 +324,8 @@ def _bin(X, sample, max_bins, n_threads, rows, columns, ids):
                 ids,
             )
         features = binner.add_missed()
+    if ids is None:
+        binner.merge_constant(rows, columns)
     return FeatureBins(*binner.bins())
 
 

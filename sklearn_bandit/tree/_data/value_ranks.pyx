@@ -23,6 +23,7 @@ from sklearn_bandit._core.matrix cimport (
     load_column,
 )
 from sklearn_bandit._core.openmp cimport thread_num
+from sklearn_bandit._core.radix_sort cimport key_of_float, sort_keys
 from sklearn_bandit.tree._common cimport (
     MISSING_BIN,
     MISSING_RANK,
@@ -32,14 +33,22 @@ from sklearn_bandit.tree._common cimport (
 )
 
 cdef enum:
-    # Values are sorted by three digits of eleven bits.
-    DIGIT_BITS = 11
-    N_DIGITS = 3
-    RADIX = 2048
     # Up to so many rows the few that share a bin are sorted by insertion.
     FEW_ROWS = 4000
     # Features ranked at a time: bounds the room for their values.
     GROUP = 256
+
+
+cdef struct Ranking:
+    # Columns that are ranked side by side, and what their threads work with.
+    const Matrix* matrix        # the values
+    Py_ssize_t n                # samples
+    uint16_t* ranks             # out: of the samples of each column
+    float* low                  # out: smallest value of each rank, for each column
+    int32_t* last               # out: last rank of each bin, for each column
+    uint8_t* merged             # out: whether different values have the same rank
+    float* raw                  # values of a column, for each thread
+    uint64_t* keys              # room for 2 n keys, for each thread
 
 
 cdef class ValueRanks:
@@ -179,7 +188,7 @@ def rank_values(
         None if no bin of these features holds several values.
     """
     cdef Py_ssize_t n = bins.shape[1], n_features = features.shape[0], i, start, end
-    cdef uint64_t[:, :, ::1] scratch = np.empty((n_threads, 2, n), dtype=np.uint64)
+    cdef uint64_t[:, ::1] keys = np.empty((n_threads, 2 * n), dtype=np.uint64)
     cdef float[:, ::1] raw = np.empty((n_threads, n), dtype=np.float32)
     cdef uint16_t[:, ::1] ranks = np.empty((n_features, n), dtype=np.uint16)
     cdef float[:, ::1] low = np.empty((n_features, n), dtype=np.float32)
@@ -188,20 +197,25 @@ def rank_values(
     cdef uint8_t[::1] merged = np.zeros(n_features, dtype=np.uint8)
     cdef const Py_ssize_t[::1] places
     cdef MatrixView view
-    cdef int thread
+    cdef Ranking ranking
 
+    ranking.n = n
+    ranking.ranks = &ranks[0, 0]
+    ranking.low = &low[0, 0]
+    ranking.last = &last[0, 0]
+    ranking.merged = &merged[0]
+    ranking.raw = &raw[0, 0]
+    ranking.keys = &keys[0, 0]
     high = None
     for start in range(0, n_features, GROUP):
         end = min(start + GROUP, n_features)
         view, places = read(np.asarray(features[start:end]))
+        ranking.matrix = &view.matrix
         for i in prange(
             start, end, nogil=True, schedule="dynamic", num_threads=n_threads
         ):
-            thread = thread_num()
             n_ranks[i] = _rank_column(
-                &view.matrix, places[i - start], n, &bins[features[i], 0],
-                &raw[thread, 0], &scratch[thread, 0, 0], &scratch[thread, 1, 0],
-                &ranks[i, 0], &low[i, 0], &last[i, 0], &merged[i],
+                &ranking, i, places[i - start], &bins[features[i], 0], thread_num()
             )
         for i in range(start, end):
             if merged[i]:
@@ -225,34 +239,27 @@ def rank_values(
 
 
 cdef int32_t _rank_column(
-    const Matrix* matrix, Py_ssize_t column, Py_ssize_t n, const uint8_t* bins,
-    float* raw, uint64_t* keys, uint64_t* spare, uint16_t* ranks, float* low,
-    int32_t* last, uint8_t* merged,
+    const Ranking* ranking, Py_ssize_t number, Py_ssize_t column, const uint8_t* bins,
+    int thread,
 ) noexcept nogil:
-    """Rank the values of one column; return the number of ranks.
-
-    It is noted if different values have the same rank.
-    """
-    cdef Py_ssize_t i, row, n_present = 0
-    cdef uint32_t bits
-    cdef uint64_t key
+    """Rank the values of one column of the matrix; return the number of ranks."""
+    cdef Py_ssize_t i, row, n = ranking.n, n_present = 0
+    cdef float* raw = ranking.raw + thread * n
+    cdef float* low = ranking.low + number * n
+    cdef uint16_t* ranks = ranking.ranks + number * n
+    cdef uint64_t* keys = ranking.keys + 2 * thread * n
     cdef int32_t rank = -1
     cdef int bin = -1
     cdef float value, previous = 0.0
 
-    load_column(matrix, column, 0, n, raw)
+    load_column(ranking.matrix, column, 0, n, raw)
     for i in range(n):
         if bins[i] == MISSING_BIN:
             ranks[i] = MISSING_RANK
             continue
-        memcpy(&bits, &raw[i], sizeof(bits))
-        if bits == 0x80000000U:  # -0 is 0
-            bits = 0
-        # Make the order of the keys that of the values: negative ones are reversed.
-        key = <uint32_t> (~bits if bits >> 31 else bits | 0x80000000U)
-        keys[n_present] = key << 32 | <uint64_t> i
+        keys[n_present] = <uint64_t> key_of_float(raw[i]) << 32 | <uint64_t> i
         n_present += 1
-    keys = _sort(keys, spare, n_present, bins)
+    keys = _sort(keys, keys + n, n_present, bins)
     for i in range(n_present):
         row = <Py_ssize_t> (keys[i] & 0xFFFFFFFFU)
         value = raw[row]
@@ -260,10 +267,10 @@ cdef int32_t _rank_column(
             rank += 1
             low[rank] = value
         else:
-            merged[0] |= value != previous
+            ranking.merged[number] |= value != previous
         previous = value
         bin = bins[row]
-        last[bin] = rank
+        ranking.last[number * N_SLOTS + bin] = rank
         ranks[row] = <uint16_t> rank
     return rank + 1
 
@@ -282,7 +289,7 @@ cdef uint64_t* _sort(
     cdef int bin
 
     if n > FEW_ROWS:
-        return _sort_digits(keys, spare, n)
+        return sort_keys(keys, spare, n)
     memset(ends, 0, sizeof(ends))
     for i in range(n):
         ends[bins[keys[i] & 0xFFFFFFFFU]] += 1
@@ -301,37 +308,3 @@ cdef uint64_t* _sort(
             place -= 1
         spare[place] = key
     return spare
-
-
-cdef uint64_t* _sort_digits(
-    uint64_t* keys, uint64_t* spare, Py_ssize_t n
-) noexcept nogil:
-    """Sort by the upper 32 bits, digit by digit."""
-    cdef uint32_t[N_DIGITS][RADIX] counts
-    cdef uint32_t start, count
-    cdef uint64_t* swap
-    cdef uint64_t digit
-    cdef Py_ssize_t i
-    cdef int k, shift
-
-    memset(counts, 0, sizeof(counts))
-    for i in range(n):
-        for k in range(N_DIGITS):
-            counts[k][(keys[i] >> (32 + k * DIGIT_BITS)) & (RADIX - 1)] += 1
-    for k in range(N_DIGITS):
-        shift = 32 + k * DIGIT_BITS
-        if n == 0 or counts[k][(keys[0] >> shift) & (RADIX - 1)] == n:
-            continue
-        start = 0
-        for i in range(RADIX):
-            count = counts[k][i]
-            counts[k][i] = start
-            start += count
-        for i in range(n):
-            digit = (keys[i] >> shift) & (RADIX - 1)
-            spare[counts[k][digit]] = keys[i]
-            counts[k][digit] += 1
-        swap = keys
-        keys = spare
-        spare = swap
-    return keys
