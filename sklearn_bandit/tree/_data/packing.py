@@ -4,6 +4,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
 
+from sklearn_bandit._compat import MONOTONE_TAKES_MISSING
 from sklearn_bandit._core.thread_start import start_threads
 
 from .packed_rows import pack
@@ -43,7 +44,9 @@ def pack_samples(estimator, X, n_threads, random_state, weights=None):
         ranking=policy if policy.ranks_values(estimator, X.shape[0]) else None,
     )
     allows_missing = (
-        not issparse(X) and estimator.__sklearn_tags__().input_tags.allow_nan
+        not issparse(X)
+        and estimator.__sklearn_tags__().input_tags.allow_nan
+        and (MONOTONE_TAKES_MISSING or estimator.monotonic_cst is None)
     )
     has_missing = packed.has_missing.any() or (
         weights is not None and not weights.all()
