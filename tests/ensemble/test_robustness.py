@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn import ensemble as sk_ensemble
 from sklearn.base import clone, is_classifier
 
@@ -126,6 +127,19 @@ def test_weights(estimator, data):
     ):
         with pytest.raises(ValueError, match=message):
             clone(estimator).fit(X, y, sample_weight=bad)
+
+
+def test_missing_values_outside_a_patch():
+    """Those of sparse matrices are refused wherever they are: `predict` would."""
+    X = np.ones((20, 5))
+    X[3, 2] = np.nan
+    y = np.arange(20.0)
+    forest = ensemble.RandomPatchesRegressor(
+        2, patch_samples=1e-9, patch_features=1e-9, random_state=0
+    )
+    assert np.isfinite(forest.fit(X, y).predict(X)).all()
+    with pytest.raises(ValueError, match="does not accept missing values"):
+        forest.fit(sparse.csr_array(X), y)
 
 
 def test_draws_of_no_weight():
