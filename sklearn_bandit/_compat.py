@@ -99,6 +99,7 @@ __all__ = [
     "FIRST_OF_EQUAL_THRESHOLDS",
     "HAS_CALLBACKS",
     "MAX_INT",
+    "MONOTONE_TAKES_MISSING",
     "NODE_DTYPE",
     "PREDICTOR_RECORD_DTYPE",
     "SCORERS",
@@ -162,6 +163,15 @@ __all__ = [
 # From scikit-learn 1.8 on, a bootstrap sample is drawn in proportion to the weights;
 # before, it is drawn uniformly and the trees get the weights.
 DRAWS_BY_WEIGHT = "sample_weight" in signature(_generate_sample_indices).parameters
+
+# Whether trees with monotonic constraints take missing values. In scikit-learn 1.6 they
+# refuse to predict them.
+_supports_missing = getattr(
+    DecisionTreeRegressor(monotonic_cst=[1]), "_support_missing_values", None
+)
+MONOTONE_TAKES_MISSING = _supports_missing is None or _supports_missing(
+    np.zeros((1, 1))
+)
 
 # In recent versions bin thresholds depend on the weights of the samples.
 BINS_BY_WEIGHT = "sample_weight" in signature(find_binning_thresholds).parameters

@@ -456,6 +456,12 @@ class Draws:
                 weights = drawn.astype(np.float64)
             else:
                 weights = weights * drawn
+                if not weights.any():
+                    raise ValueError(
+                        "All samples that were drawn for a tree have weight zero: "
+                        "scikit-learn before 1.8 draws them whatever their weight. "
+                        "Leave out the samples that have none."
+                    )
             if self.balance:
                 weights *= compute_sample_weight(
                     "balanced", training_set.codes, indices=indices

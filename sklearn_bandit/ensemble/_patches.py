@@ -9,6 +9,7 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn_bandit._compat import Interval, estimators_indices, parameter_constraints
 from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn_bandit.tree._building import PARAMETER_CONSTRAINTS
+from sklearn_bandit.tree._data import allows_missing
 
 from ._forest import (
     TREE_PARAMETERS,
@@ -29,7 +30,12 @@ class PatchForest(BanditForest):
     def _choose_patch(self, X, codes, weights):
         """Choose the samples and features that the whole forest sees."""
         # What lies outside the patch is never read again.
-        assert_all_finite(X, allow_nan=True, input_name="X")
+        assert_all_finite(
+            X,
+            allow_nan=allows_missing(self, X),
+            estimator_name=type(self).__name__,
+            input_name="X",
+        )
         n_samples, n_features = X.shape
         if self._is_warm():
             rows, features = self.patch_samples_, self.patch_features_
