@@ -34,11 +34,16 @@ from .._core.progress import ProgressMixin
 from .._core.thread_start import keep_threads, start_threads
 from .._core.unchanged import unchanged_on_failure
 from ._bandit_pam import BanditSearch
-from ._cache import RowCache
+from ._distances import (
+    FAST_METRICS,
+    RowCache,
+    distances_between,
+    fix_params,
+    make_distances,
+)
 from ._eager import EagerSearch
 from ._init import plus_plus_medoids, random_medoids
 from ._medoid_state import SMALL, MedoidState, SmallMedoidState
-from ._metrics import FAST_METRICS, distances_between, fix_params, make_distances
 from ._pam import ExactSearch, FullMatrix
 from ._reference_sample import Sample
 

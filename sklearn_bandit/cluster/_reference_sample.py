@@ -13,9 +13,8 @@ from math import ceil, prod
 
 import numpy as np
 
-from ._cache import TileCache
 from ._control_variate import ControlVariate
-from ._distances import ARM_TILE
+from ._distances import ARM_TILE, TileCache
 from ._sampled_passes import accumulate, reduce_bounds, reduce_means
 
 # Sums that take more memory than this are given back after each search.

@@ -7,9 +7,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn_bandit.bandit import student_quantile
 from sklearn_bandit.cluster import BanditKMedoids, _bandit_pam
 from sklearn_bandit.cluster._bandit_pam import BanditSearch, quantile_table
-from sklearn_bandit.cluster._cache import RowCache
+from sklearn_bandit.cluster._distances import RowCache
+from sklearn_bandit.cluster._distances.dense import DenseDistances
 from sklearn_bandit.cluster._medoid_state import MedoidState
-from sklearn_bandit.cluster._metrics import DenseDistances
 from sklearn_bandit.cluster._pam import ExactSearch, FullMatrix
 from sklearn_bandit.cluster._reference_sample import Sample
 

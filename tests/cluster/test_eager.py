@@ -5,7 +5,7 @@ import pytest
 
 from sklearn_bandit.cluster import BanditKMedoids, _eager
 from sklearn_bandit.cluster._medoid_state import MedoidState
-from sklearn_bandit.cluster._metrics import DenseDistances
+from sklearn_bandit.cluster._distances.dense import DenseDistances
 from sklearn_bandit.cluster._pam import FullMatrix
 
 
