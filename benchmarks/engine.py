@@ -12,7 +12,7 @@ N_POINTS = 10_000
 
 
 def medoid_problem(points):
-    """The 1-medoid problem: arms are points, rewards are distances."""
+    """The 1-medoid problem: arms are points, costs are distances."""
 
     def distances(arms, references):
         return pairwise_distances(points[arms], points[references])
@@ -34,7 +34,7 @@ def radii(options):
                 N_POINTS,
                 N_POINTS,
                 radius=radius,
-                reward_range=28.0,
+                cost_range=28.0,
                 random_state=seed,
             )
             for seed in range(options.rounds or 3)
