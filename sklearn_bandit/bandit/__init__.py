@@ -7,11 +7,14 @@ batches; each arm has a mean and a confidence radius; arms that cannot be best a
 are dropped; only the few that are left are computed exactly.
 
 - ``_radii``: confidence radii, pure functions for Python and for ``nogil`` kernels
-- ``_arms``: paired moments and elimination, with a C-level interface in ``_arms.pxd``
-- ``_best_arm``: :func:`best_arm`, the search for user-defined problems
+- ``_moments``: sums of powers, what variances and effective sizes are made of
+- ``_arms``: the arms of a search and their elimination, also from kernels
+- ``_best_arm``: :func:`best_arm`, the search for user-defined problems; its methods are
+  ``_elimination`` and ``_halving``, what it is given ``_problem``, what it returns
+  ``_result``
 """
 
-from ._best_arm import BestArmResult, best_arm
+from ._best_arm import best_arm
 from ._radii import (
     bernstein_radius,
     effective_size,
@@ -23,9 +26,11 @@ from ._radii import (
     split_delta,
     student_quantile,
 )
+from ._result import BestArmResult, Round
 
 __all__ = [
     "BestArmResult",
+    "Round",
     "bernstein_radius",
     "best_arm",
     "effective_size",

@@ -47,3 +47,16 @@ cdef double tabled_paired_radius(
     double n_effective,
     double n_total,
 ) noexcept nogil
+
+
+cdef inline double needed_samples(
+    double gap, double scale, double n_total
+) noexcept nogil:
+    """Samples until a gap exceeds its radius ``scale * sqrt(1/n - 1/n_total)``.
+
+    `scale` is the quantile times the standard deviation of one observation. All of the
+    references, or infinity, where there is no gap.
+    """
+    if gap <= 0.0:
+        return n_total
+    return 1.0 / (1.0 / n_total + gap * gap / (scale * scale))

@@ -11,6 +11,7 @@ from libc.math cimport INFINITY, NAN, fabs, floor, frexp, isnan, ldexp
 
 from sklearn_bandit._core.simd cimport simd_void
 from sklearn_bandit.bandit._arms cimport eliminate
+from sklearn_bandit.bandit._moments cimport add_product_powers
 from sklearn_bandit.bandit._radii cimport (
     Quantiles,
     effective_size,
@@ -315,7 +316,7 @@ cdef class Elimination:
         sums[0] = sums[1] = sums[2] = sums[3] = 0.0
         for p in range(n_portions):
             portion = &self.sample.portions[p]
-            _add_powers(
+            add_product_powers(
                 portion.values + leader * portion.size,
                 portion.values + column * portion.size,
                 portion.residual, own, centres, portion.size, sums,
@@ -372,36 +373,3 @@ cdef simd_void _subtract(
 
     for j in range(n):
         residual[j] -= coef * column[j]
-
-
-cdef simd_void _add_powers(
-    const double* leader,
-    const double* column,
-    const double* residual,
-    double own,
-    const double* centres,
-    Py_ssize_t n,
-    double* sums,
-) noexcept nogil:
-    """Add the second and fourth powers of centred differences, for both signs.
-
-    `own` is the leader's sign. The atom's is the same first, and then the other one.
-    """
-    cdef Py_ssize_t j
-    cdef double factor, gap, square, same = centres[0], other = centres[1]
-    cdef double same_2 = 0.0, same_4 = 0.0, other_2 = 0.0, other_4 = 0.0
-
-    for j in range(n):
-        factor = own * residual[j]
-        gap = factor * (leader[j] - column[j]) - same
-        square = gap * gap
-        same_2 += square
-        same_4 += square * square
-        gap = factor * (leader[j] + column[j]) - other
-        square = gap * gap
-        other_2 += square
-        other_4 += square * square
-    sums[0] += same_2
-    sums[1] += same_4
-    sums[2] += other_2
-    sums[3] += other_4

@@ -14,6 +14,7 @@ from libc.string cimport memmove
 
 from sklearn_bandit._core.memory cimport CACHE_LINE, allocate, times
 from sklearn_bandit._core.simd cimport prefetch, simd_void
+from sklearn_bandit.bandit._moments cimport paired_powers
 from sklearn_bandit.bandit._radii cimport (
     bernstein_radius,
     effective_size,
@@ -237,7 +238,8 @@ cdef void _paired_radii(
     norm than the others.
     """
     cdef Py_ssize_t i, j, u, start
-    cdef double sum_2, sum_4, energy = 0.0, inflation = 1.0
+    cdef double energy = 0.0, inflation = 1.0
+    cdef double sums[2]
     cdef const float* leader = values + survivors.leader * n_used
 
     if references.sampling == BLOCKS:
@@ -249,38 +251,17 @@ cdef void _paired_radii(
         if energy > 0.0:
             inflation = max(1.0, references.energy * n_used / energy)
     for i in range(survivors.n_left):
-        _powers(leader, values + i * n_used, survivors.mean[i], n_used, &sum_2, &sum_4)
-        survivors.variance[i] = inflation * sum_2 / (n_used - 1)
+        paired_powers(leader, values + i * n_used, survivors.mean[i], n_used, sums)
+        survivors.variance[i] = inflation * sums[0] / (n_used - 1)
         # An atom that equals the leader on the sample may differ elsewhere.
         survivors.radius[i] = INFINITY
-        if sum_2 > 0.0:
+        if sums[0] > 0.0:
             survivors.radius[i] = tabled_paired_radius(
                 &survivors.quantiles, survivors.variance[i], n_used,
-                effective_size(sum_2, sum_4), references.n_total,
+                effective_size(sums[0], sums[1]), references.n_total,
             )
     survivors.mean[survivors.leader] = 0.0
     survivors.radius[survivors.leader] = 0.0
-
-
-cdef simd_void _powers(
-    const float* leader,
-    const float* own,
-    double centre,
-    Py_ssize_t n,
-    double* sum_2,
-    double* sum_4,
-) noexcept nogil:
-    """Sums of the second and fourth powers of centred differences to the leader."""
-    cdef Py_ssize_t u
-    cdef double gap, square, total_2 = 0.0, total_4 = 0.0
-
-    for u in range(n):
-        gap = <double> leader[u] - <double> own[u] - centre
-        square = gap * gap
-        total_2 += square
-        total_4 += square * square
-    sum_2[0] = total_2
-    sum_4[0] = total_4
 
 
 cdef void _ordered_radii(

@@ -154,7 +154,7 @@ def assert_at_most(rates, delta):
 @pytest.mark.parametrize("name", sorted(BOUNDED))
 @pytest.mark.parametrize("delta", [0.2, 0.02])
 def test_coverage_of_rigorous_radii(name, n_total, delta):
-    reward_range, sigma = BOUNDED[name]
+    cost_range, sigma = BOUNDED[name]
     total = n_total or np.inf
     for n_used in (20, 100):
         rates = count_failures(
@@ -169,7 +169,7 @@ def test_coverage_of_rigorous_radii(name, n_total, delta):
             n_used,
             n_total,
             lambda x: bernstein_radius(
-                x.var(ddof=1), reward_range, len(x), delta, total
+                x.var(ddof=1), cost_range, len(x), delta, total
             ),
         )
         assert_at_most(rates, delta)
