@@ -244,6 +244,7 @@ class RandomPatchesClassifier(
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -276,6 +277,7 @@ class RandomPatchesClassifier(
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
+        self.radius = radius
         self.max_insertions = max_insertions
 
 
@@ -447,6 +449,7 @@ class RandomPatchesRegressor(
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -478,4 +481,5 @@ class RandomPatchesRegressor(
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
+        self.radius = radius
         self.max_insertions = max_insertions

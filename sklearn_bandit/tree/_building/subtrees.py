@@ -41,8 +41,8 @@ class Subtree:
         Their predictions.
     height : int
         Depth of its deepest node below its root.
-    n_insertions : int
-        Insertions into histograms that it took.
+    cost : Cost
+        Of the search for its splits.
     subtrees : dict of int to Subtree
         Those that grow in the place of its leaves.
     """
@@ -62,7 +62,7 @@ class Subtree:
             subtree.join()
             sizes[i] = len(subtree.nodes)
             self.height = max(self.height, subtree.depth - self.depth + subtree.height)
-            self.n_insertions += subtree.n_insertions
+            self.cost += subtree.cost
         places = np.cumsum(sizes) - sizes
         # Zeros: what is between the fields goes into model files as well.
         nodes = np.zeros(sizes.sum(), dtype=self.nodes.dtype)
@@ -83,7 +83,7 @@ class Subtree:
 
     def grown(self):
         """Return its nodes as `grow_nodes` does."""
-        return GrownNodes(self.nodes, self.values, self.height, self.n_insertions)
+        return GrownNodes(self.nodes, self.values, self.height, self.cost)
 
 
 def grow_in_subtrees(
@@ -102,14 +102,14 @@ def grow_in_subtrees(
     -------
     tree : sklearn.tree._tree.Tree
         The tree.
-    n_insertions : int
-        Insertions into histograms that were made.
+    cost : Cost
+        Of the search for its splits.
     """
     subtree = Subtree(training_set.ids(counts, weights), 0, seed)
     grow_subtrees(
         estimator, training_set, [subtree], n_threads, counts=counts, weights=weights
     )
-    return finish_tree(training_set, subtree.grown()), subtree.n_insertions
+    return finish_tree(training_set, subtree.grown()), subtree.cost
 
 
 def grow_subtrees(
@@ -154,7 +154,7 @@ def grow_subtrees(
         )
         grown = grow_nodes(estimator, training_set, growth, buffer)
         subtree.nodes, subtree.values = grown.nodes.copy(), grown.values.copy()
-        subtree.height, subtree.n_insertions = grown.depth, grown.n_insertions
+        subtree.height, subtree.cost = grown.depth, grown.cost
         training_set.buffers.append(buffer)
         if max_rows:
             divide(estimator, subtree, max_rows)
