@@ -61,7 +61,7 @@ from .row_sample cimport Node, RowSample, Slots
 cdef enum:
     # Beyond this share (one in so many) of a node's rows a sample does not pay: a row
     # read at random costs about as much as several read in order.
-    SAMPLE_SHARE = 4
+    SAMPLE_SHARE = 8
     # The rows of a subset are there to be used, if not all twice.
     SUBSET_SHARE = 2
     # Nor does a larger sample, whatever the node: its losses no longer fit the cache.
@@ -221,7 +221,9 @@ cdef class BanditSplitter(Splitter):
     cdef Outcome sample_and_compare(self, Split* best) noexcept nogil:
         """Sample until a leader is told from its rivals; else go on with all rows."""
         cdef Py_ssize_t n = self.node.n
-        cdef Py_ssize_t n_most = min(n // self.share, self.sample.room)
+        cdef Py_ssize_t n_most = max(
+            min(n // self.share, self.sample.room), self.batch_size
+        )
         cdef Py_ssize_t n_next = self.batch_size, i, n_round = 0, n_rounds
         cdef double share
 
@@ -232,7 +234,8 @@ cdef class BanditSplitter(Splitter):
         self.leader = -1
         for i in range(self.n_alive):
             self.arms[i] = i
-        while n_next <= n_most:
+        while self.sample.n_rows < n_most:
+            n_next = min(n_next, n_most)
             if not self.can_pay((n_next - self.sample.n_rows) * self.n_alive):
                 if self.leader < 0:
                     return OUT_OF_BUDGET
