@@ -48,6 +48,8 @@ class Growth:
     is_subset : bool
         Whether the samples are themselves a sample: nodes in which they cannot tell the
         best split are then not split.
+    gained : float
+        Decrease in impurity by the splits above the root.
     """
 
     criterion: Criterion
@@ -58,6 +60,7 @@ class Growth:
     start_depth: int = 0
     min_rows: int = 0
     is_subset: bool = False
+    gained: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -275,6 +278,7 @@ def make_splitter(estimator, training_set, growth, constraints=None, count_rows=
             tol=estimator.tol,
             radius=estimator.radius,
             is_subset=growth.is_subset,
+            gained=growth.gained,
         )
         splitter = BanditSplitter(shared, sampling)
     return with_ranks(splitter, training_set, criterion, n_rows)

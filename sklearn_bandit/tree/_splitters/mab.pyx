@@ -83,7 +83,9 @@ cdef class BanditSplitter(Splitter):
     cdef const uint8_t[::1] has_missing
     cdef double delta
     cdef Py_ssize_t batch_size
-    cdef double tol
+    cdef double tol                     # share of the gain that may be lost
+    cdef bint takes_any                 # all of it: no split is as good as any
+    cdef double allowance               # what may be lost however small the gain
     cdef bint bernstein                 # radii for losses of a known range
     cdef bint is_subset
     cdef Py_ssize_t share               # of a node's rows, one in so many is sampled
@@ -107,6 +109,7 @@ cdef class BanditSplitter(Splitter):
     cdef double[::1] mean               # of the survivors, relative to the leader
     cdef double[::1] radius
     cdef double[::1] scratch
+    cdef bint is_decided                # whether the sample has told who is best
     cdef double gain                    # of the leader on the sample
     cdef double gain_radius
 
@@ -119,6 +122,7 @@ cdef class BanditSplitter(Splitter):
         self.delta = sampling.delta
         self.batch_size = sampling.batch_size
         self.tol = sampling.tol
+        self.takes_any = self.tol >= 1.0
         self.bernstein = sampling.radius == "bernstein"
         self.is_subset = sampling.is_subset
         self.min_rows = sampling.min_rows
@@ -126,6 +130,7 @@ cdef class BanditSplitter(Splitter):
         if self.is_subset:
             self.min_rows = 2 * self.batch_size
             self.share = SUBSET_SHARE
+            self.allowance = self.tol * sampling.gained
         if self.bernstein:
             self.criterion.find_bounds()
         room = min(LARGEST_SAMPLE, SAMPLE_BYTES // n_slots)
@@ -148,6 +153,7 @@ cdef class BanditSplitter(Splitter):
             raise MemoryError
         for slot in range(n_slots):
             self.splits[slot].left = &self.lefts[slot, 0]
+            self.splits[slot].rank = -1
         self.whole.left = &self.lefts[n_slots, 0]
 
     def __dealloc__(self):
@@ -187,8 +193,8 @@ cdef class BanditSplitter(Splitter):
             outcome = self.search_exactly(
                 block, ids, n, totals, limits, n_constant, best
             )
-        elif outcome == SAMPLED or (outcome == FOUND and self.n_alive < self.n_drawn):
-            self.n_sampled_nodes += 1
+        elif outcome == SAMPLED or outcome == FOUND:
+            self.n_sampled_nodes += self.is_decided or self.n_alive < self.n_drawn
         return outcome
 
     cdef void draw_varying(self, Py_ssize_t* n_constant) noexcept nogil:
@@ -232,6 +238,7 @@ cdef class BanditSplitter(Splitter):
         self.sample.n_rows = 0
         self.n_alive = self.n_drawn
         self.leader = -1
+        self.is_decided = True
         for i in range(self.n_alive):
             self.arms[i] = i
         while self.sample.n_rows < n_most:
@@ -252,6 +259,7 @@ cdef class BanditSplitter(Splitter):
                 return self.place(best)
         if self.is_subset:
             return self.compare_in_subset(best)
+        self.is_decided = False
         if self.fill_set():
             return NOTHING
         return self.compare_exactly(best)
@@ -414,24 +422,30 @@ cdef class BanditSplitter(Splitter):
         """By how much radii are too large to decide, if the sample had so many rows.
 
         At most 1: the leader is shown to beat no split, and no rival can be better by
-        more than `tol` times what the leader gains at least. Where `tol` is 1 or more
-        no split is as good as any.
+        more than `tol` times what the leader gains at least. Or no rival can be better
+        by more than the allowance.
         """
-        cdef double shrink = sqrt(self.sample.n_rows / n_rows), most = 0.0, needed
+        cdef double unsure = 0.0 if self.takes_any else self.tol * self.gain_radius
+        cdef double most = 0.0, most_allowed = 0.0
         cdef Py_ssize_t i
 
-        if self.tol < 1.0:
-            most = shrink * self.gain_radius / max(self.gain, 1e-300)
+        if not self.takes_any:
+            most = self.gain_radius / max(self.gain, 1e-300)
         for i in range(self.n_alive):
             if i == self.leader:
                 continue
-            needed = self.radius[i]
-            if self.tol < 1.0:
-                needed += self.tol * self.gain_radius
             most = max(
-                most, shrink * needed / max(self.mean[i] + self.tol * self.gain, 1e-300)
+                most,
+                (self.radius[i] + unsure)
+                / max(self.mean[i] + self.tol * self.gain, 1e-300),
             )
-        return most
+            most_allowed = max(
+                most_allowed,
+                self.radius[i] / max(self.mean[i] + self.allowance, 1e-300),
+            )
+        if self.allowance > 0.0:
+            most = min(most, most_allowed)
+        return most * sqrt(self.sample.n_rows / n_rows)
 
     cdef Py_ssize_t plan(self) noexcept nogil:
         """Size of the next sample; 0 if the leader is good enough.
@@ -499,7 +513,7 @@ cdef class BanditSplitter(Splitter):
         """Decide by full histograms of a subset, if its rows are enough to tell."""
         cdef double weight = self.criterion.weight(self.node.totals)
         cdef double shrink = sqrt(<double> self.sample.n_rows / self.node.n)
-        cdef Py_ssize_t i, old = self.leader
+        cdef Py_ssize_t i, leader = 0
         cdef Split* split
 
         if self.leader < 0 or self.missing_share(self.node.n) > 1.0:
@@ -514,9 +528,10 @@ cdef class BanditSplitter(Splitter):
             split.feature = -1
             split.score = -INFINITY
             self.scan_slot(self.arms[i], split)
-            if split.score > self.splits[self.arms[self.leader]].score:
-                self.leader = i
+            if split.score > self.splits[self.arms[leader]].score:
+                leader = i
         # Radii are relative to the leader of the sample.
+        self.leader = leader
         split = &self.splits[self.arms[self.leader]]
         self.gain_radius = shrink * (self.gain_radius + self.radius[self.leader])
         self.gain = split.score - self.criterion.score(self.node.totals)
