@@ -187,6 +187,7 @@ class ExtraTreesClassifier(
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -218,6 +219,7 @@ class ExtraTreesClassifier(
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
+        self.radius = radius
         self.max_insertions = max_insertions
 
 
@@ -384,6 +386,7 @@ class ExtraTreesRegressor(
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -414,4 +417,5 @@ class ExtraTreesRegressor(
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
+        self.radius = radius
         self.max_insertions = max_insertions

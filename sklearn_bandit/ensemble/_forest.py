@@ -77,6 +77,7 @@ TREE_PARAMETERS = (
     "delta",
     "batch_size",
     "tol",
+    "radius",
 )
 
 
@@ -180,6 +181,9 @@ class BanditForest(SparseInputMixin, ProgressMixin):
             new = self._grow_trees(trees, training_set, old, spent, shown)
             self.estimators_ = old + new
             self.n_insertions_ = spent + sum(tree.n_insertions_ for tree in new)
+            self.n_sampled_nodes_ = sum(
+                tree.n_sampled_nodes_ for tree in self.estimators_
+            )
 
         if self.oob_score and (n_more > 0 or not hasattr(self, "oob_score_")):
             self._score_out_of_bag(X, codes)

@@ -250,6 +250,7 @@ class RandomPatchesClassifier(
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -282,6 +283,7 @@ class RandomPatchesClassifier(
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
+        self.radius = radius
         self.max_insertions = max_insertions
 
 
@@ -453,6 +455,7 @@ class RandomPatchesRegressor(
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -484,4 +487,5 @@ class RandomPatchesRegressor(
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
+        self.radius = radius
         self.max_insertions = max_insertions

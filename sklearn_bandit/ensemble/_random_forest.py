@@ -179,6 +179,7 @@ class RandomForestClassifier(
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -209,6 +210,7 @@ class RandomForestClassifier(
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
+        self.radius = radius
         self.max_insertions = max_insertions
 
 
@@ -370,6 +372,7 @@ class RandomForestRegressor(
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -399,4 +402,5 @@ class RandomForestRegressor(
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
+        self.radius = radius
         self.max_insertions = max_insertions

@@ -140,6 +140,7 @@ class DecisionTreeClassifier(BanditTree, sklearn_tree.DecisionTreeClassifier):
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -162,6 +163,7 @@ class DecisionTreeClassifier(BanditTree, sklearn_tree.DecisionTreeClassifier):
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
+        self.radius = radius
         self.max_insertions = max_insertions
 
 
@@ -292,6 +294,7 @@ class DecisionTreeRegressor(BanditTree, sklearn_tree.DecisionTreeRegressor):
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -313,4 +316,5 @@ class DecisionTreeRegressor(BanditTree, sklearn_tree.DecisionTreeRegressor):
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
+        self.radius = radius
         self.max_insertions = max_insertions

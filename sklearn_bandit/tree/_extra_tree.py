@@ -143,6 +143,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -164,6 +165,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
             delta=delta,
             batch_size=batch_size,
             tol=tol,
+            radius=radius,
             max_insertions=max_insertions,
         )
         self.n_thresholds = n_thresholds
@@ -301,6 +303,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -321,6 +324,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
             delta=delta,
             batch_size=batch_size,
             tol=tol,
+            radius=radius,
             max_insertions=max_insertions,
         )
         self.n_thresholds = n_thresholds

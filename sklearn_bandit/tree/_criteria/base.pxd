@@ -22,6 +22,7 @@ cdef class Criterion:
     cdef double tie                         # relative rounding error of a score
     cdef Py_ssize_t n_slots                 # histograms there is room for
     cdef uint32_t* sizes                    # rows in each cell (NULL: not wanted)
+    cdef double max_weight                  # of a row, if `find_bounds` was called
     cdef Interrupts interrupts              # of the builder
 
     cdef int reserve(self, Py_ssize_t n_slots, bint count_rows) except -1
@@ -95,6 +96,10 @@ cdef class Criterion:
     cdef void losses(
         self, const Block* block, const Split* split, const double* totals,
         double* loss, double* weight,
+    ) noexcept nogil
+
+    cdef double difference_range(
+        self, const Split* one, const Split* other, const double* totals
     ) noexcept nogil
 
     cdef void count_rows(

@@ -20,7 +20,6 @@ from libc.string cimport memset
 from sklearn_bandit._core.random cimport random_unit
 from sklearn_bandit.bandit._radii cimport normal_radius, split_delta
 from sklearn_bandit.tree._common cimport N_SLOTS, Block, Limits, Split
-from sklearn_bandit.tree._criteria.base cimport Criterion
 
 from .exact cimport FOUND, NOTHING, OUT_OF_BUDGET, SAMPLED, Outcome, Splitter
 
@@ -34,9 +33,8 @@ cdef class ThesisSplitter(Splitter):
 
     Parameters
     ----------
-    criterion, n_bins, max_features, n_thresholds, constraints, max_insertions, seed, \
-count_rows
-        As for `Splitter`; there is one output.
+    shared : dict
+        The parameters of `Splitter`; there is one output.
     has_missing : ndarray of shape (n_features,), uint8
         Features with missing values; these go right.
     n_classes : int
@@ -68,14 +66,9 @@ count_rows
     cdef double squared_weight
 
     def __init__(
-        self, Criterion criterion, n_bins, max_features, n_thresholds, constraints,
-        max_insertions, seed, count_rows, *, has_missing, n_classes, entropy, delta,
-        batch_size,
+        self, shared, *, has_missing, n_classes, entropy, delta, batch_size
     ):
-        Splitter.__init__(
-            self, criterion, n_bins, max_features, n_thresholds, constraints,
-            max_insertions, seed, count_rows,
-        )
+        Splitter.__init__(self, **shared)
         n_slots = min(self.max_features, self.n_features)
         self.has_missing = has_missing
         self.n_classes = n_classes
@@ -304,6 +297,7 @@ count_rows
         best.next_bin = best.bin + 1
         best.has_missing = self.has_missing[best.feature]
         best.missing_left = False
+        self.n_sampled_nodes += 1
         return SAMPLED
 
     cdef Outcome compare_exactly(
