@@ -8,10 +8,14 @@ are dropped; only the few that are left are computed exactly.
 
 - ``_radii``: confidence radii, pure functions for Python and for ``nogil`` kernels
 - ``_arms``: paired moments and elimination, with a C-level interface in ``_arms.pxd``
+- ``_control_variate``, ``_regression``: what is known of all arms without their costs
 - ``_best_arm``: :func:`best_arm`, the search for user-defined problems
 """
 
 from ._best_arm import BestArmResult, best_arm
+
+# For the families; not part of the public interface.
+from ._control_variate import ControlVariate as ControlVariate
 from ._radii import (
     bernstein_radius,
     effective_size,
