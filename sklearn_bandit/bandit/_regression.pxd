@@ -1,4 +1,4 @@
-"""The regression estimator of a mean, for ``nogil`` kernels: see ``_regression.pyx``."""
+"""The regression estimator for kernels: see ``_regression.pyx``."""
 
 cdef struct Covariate:
     double mean                 # of the sample

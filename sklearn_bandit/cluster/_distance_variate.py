@@ -1,11 +1,11 @@
 """The control variate of costs that are distances: their squares.
 
 Sums of *squared* Euclidean distances need no distances: with weights c,
-``sum_j c_j |x - j|^2 = |x|^2 sum_j c_j + sum_j c_j |j|^2 - 2 x . sum_j c_j j``. Near the
-leader's cost g on a reference the square is as good as linear, ``d - g ~ (d^2 - g^2) /
-2g``, so that the sum of the right-hand sides over the cluster in question says most of
-what the sum of a candidate's costs will be. On MNIST, its principal components and
-covertype the variance left is 0.13 to 0.33 of that of the costs, and the references
+``sum_j c_j |x - j|^2 = |x|^2 sum_j c_j + sum_j c_j |j|^2 - 2 x . sum_j c_j j``. Near
+the leader's cost g on a reference the square is as good as linear, ``d - g ~ (d^2 -
+g^2) / 2g``, so that the sum of the right-hand sides over the cluster in question says
+most of what the sum of a candidate's costs will be. On MNIST, its principal components
+and covertype the variance left is 0.13 to 0.33 of that of the costs, and the references
 needed fall in proportion.
 """
 

@@ -50,7 +50,8 @@ cdef enum:
     # to the double ones in memory. As many more are asked for ahead: they are from all
     # over the tile, where the processor does not expect them.
     RUN = 32
-    # Planes of a group: sum, second and fourth power; with a control variate three more.
+    # Planes of a group: sum, second and fourth power; three more with a control
+    # variate.
     MOMENTS = 3
     WITH_VARIATE = 6
     # Clusters with fewer sampled references than this have no regression of their own.
