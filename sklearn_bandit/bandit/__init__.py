@@ -9,12 +9,16 @@ are dropped; only the few that are left are computed exactly.
 - ``_radii``: confidence radii, pure functions for Python and for ``nogil`` kernels
 - ``_moments``: sums of powers, what variances and effective sizes are made of
 - ``_arms``: the arms of a search and their elimination, also from kernels
+- ``_control_variate``, ``_regression``: what is known of all arms without their costs
 - ``_best_arm``: :func:`best_arm`, the search for user-defined problems; its methods are
   ``_elimination`` and ``_halving``, what it is given ``_problem``, what it returns
   ``_result``
 """
 
 from ._best_arm import best_arm
+
+# For the families; not part of the public interface.
+from ._control_variate import ControlVariate as ControlVariate
 from ._radii import (
     bernstein_radius,
     effective_size,

@@ -13,8 +13,8 @@ Data flows one way:
 3. ``grower`` grows one tree, best leaf first, within ``growth_options``: ``histogram``
    sums gradients and hessians of a node by bin, ``split_search`` takes the features
    (``feature_choice`` says which) and ``splits`` finds the best split of one,
-   ``partition`` sorts the rows into its sides, ``tree_nodes`` keeps the nodes. ``regret``
-   estimates what a tree loses by having been grown on a sample.
+   ``partition`` sorts the rows into its sides, ``tree_nodes`` keeps the nodes.
+   ``regret`` estimates what a tree loses by having been grown on a sample.
 4. ``losses`` computes gradients and hessians of the logistic losses (the others are
    scikit-learn's); ``booster`` adds trees that see all rows, ``sampled_booster``
    trees that see samples.

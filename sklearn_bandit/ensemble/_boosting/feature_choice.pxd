@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t
 cdef class FeatureChoice:
     """Features that are tried in a node: those allowed, or a draw of them."""
 
-    cdef uint8_t[:, ::1] tried      # whether a feature is tried in the left, right child
+    cdef uint8_t[:, ::1] tried      # features to try in the left, right child
     cdef Py_ssize_t n_features
     cdef double max_features
     cdef list interaction_cst

@@ -1,4 +1,4 @@
-"""What a tree is expected to lose by having been grown on a 
+"""What a tree is expected to lose by having been grown on a sample.
 
 Under a split whose sides have the values v, a row has the loss ``g v + h v^2 / 2``. The
 paired difference between its losses under the best split of another feature, the
@@ -33,7 +33,7 @@ def tree_regret(
     const float[:, ::1] gradients, double rows_per_sampled, int missing_bin,
     int n_threads
 ):
-    """Estimate what the tree loses by having been grown on a 
+    """Estimate what the tree loses by having been grown on a sample.
 
     Parameters
     ----------
