@@ -7,6 +7,7 @@ batches; each arm has a mean and a confidence radius; arms that cannot be best a
 are dropped; only the few that are left are computed exactly.
 
 - ``_radii``: confidence radii, pure functions for Python and for ``nogil`` kernels
+- ``_quantile_table``: Student quantiles by effective size
 - ``_moments``: sums of powers, what variances and effective sizes are made of
 - ``_arms``: the arms of a search and their elimination, also from kernels
 - ``_control_variate``, ``_regression``: what is known of all arms without their costs
@@ -19,7 +20,9 @@ from ._best_arm import best_arm
 
 # For the families; not part of the public interface.
 from ._control_variate import ControlVariate as ControlVariate
+from ._quantile_table import quantile_table
 from ._radii import (
+    LEAST_EFFECTIVE_SIZE,
     bernstein_radius,
     effective_size,
     finite_population,
@@ -28,11 +31,13 @@ from ._radii import (
     normal_radius,
     paired_radius,
     split_delta,
+    step_delta,
     student_quantile,
 )
 from ._result import BestArmResult, Round
 
 __all__ = [
+    "LEAST_EFFECTIVE_SIZE",
     "BestArmResult",
     "Round",
     "bernstein_radius",
@@ -43,6 +48,8 @@ __all__ = [
     "normal_quantile",
     "normal_radius",
     "paired_radius",
+    "quantile_table",
     "split_delta",
+    "step_delta",
     "student_quantile",
 ]

@@ -5,6 +5,14 @@ from cython cimport floating
 from sklearn_bandit._core.simd cimport simd_void
 
 
+cdef struct ProductPowers:
+    # Sums over differences of two products, for both signs of the second atom.
+    double second[2]            # second powers of the centred differences
+    double fourth[2]            # fourth powers
+    double energy[2]            # squares of the differences of the atoms themselves
+    double residual             # squares of what both are multiplied with
+
+
 cdef void add_moments(
     const double* costs,        # of one arm on a batch of references
     const double* baseline,     # those of the pivot (NULL: marginal moments)
@@ -28,5 +36,5 @@ cdef simd_void add_product_powers(
     double own,                 # sign of the leader's product
     const double* centres,      # means of the differences, for the atom's two signs
     Py_ssize_t n,
-    double* sums,               # of second, fourth powers, for both signs: added to
+    ProductPowers* sums,        # added to
 ) noexcept nogil

@@ -60,27 +60,36 @@ cdef simd_void add_product_powers(
     double own,
     const double* centres,
     Py_ssize_t n,
-    double* sums,
+    ProductPowers* sums,
 ) noexcept nogil:
     """Add powers of centred differences of two products, for both signs of the second.
 
     `own` is the leader's sign. The atom's is the same first, and then the other one.
     """
     cdef Py_ssize_t j
-    cdef double factor, gap, square, same = centres[0], other = centres[1]
+    cdef double factor, less, more, gap, square, same = centres[0], other = centres[1]
     cdef double same_2 = 0.0, same_4 = 0.0, other_2 = 0.0, other_4 = 0.0
+    cdef double less_2 = 0.0, more_2 = 0.0, residual_2 = 0.0
 
     for j in range(n):
         factor = own * residual[j]
-        gap = factor * (leader[j] - column[j]) - same
+        less = leader[j] - column[j]
+        more = leader[j] + column[j]
+        residual_2 += factor * factor
+        less_2 += less * less
+        more_2 += more * more
+        gap = factor * less - same
         square = gap * gap
         same_2 += square
         same_4 += square * square
-        gap = factor * (leader[j] + column[j]) - other
+        gap = factor * more - other
         square = gap * gap
         other_2 += square
         other_4 += square * square
-    sums[0] += same_2
-    sums[1] += same_4
-    sums[2] += other_2
-    sums[3] += other_4
+    sums.second[0] += same_2
+    sums.fourth[0] += same_4
+    sums.energy[0] += less_2
+    sums.second[1] += other_2
+    sums.fourth[1] += other_4
+    sums.energy[1] += more_2
+    sums.residual += residual_2

@@ -16,9 +16,13 @@ cdef struct Quantiles:
 
 cdef void start_quantiles(Quantiles* table, double delta) noexcept nogil
 cdef double tabled_quantile(Quantiles* table, double df) noexcept nogil
+cdef double coarse_size(double size) noexcept nogil
 
 cpdef double split_delta(
     double delta, Py_ssize_t n_arms, Py_ssize_t n_round, Py_ssize_t n_rounds=*
+) noexcept nogil
+cpdef double step_delta(
+    double delta, Py_ssize_t n_step, Py_ssize_t n_expected=*
 ) noexcept nogil
 cpdef double normal_quantile(double delta) noexcept nogil
 cpdef double student_quantile(double delta, double df) noexcept nogil

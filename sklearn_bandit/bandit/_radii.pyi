@@ -1,3 +1,6 @@
+LEAST_EFFECTIVE_SIZE: float
+
+def step_delta(delta: float, n_step: int, n_expected: int = ...) -> float: ...
 def split_delta(
     delta: float, n_arms: int, n_round: int, n_rounds: int = 0
 ) -> float: ...

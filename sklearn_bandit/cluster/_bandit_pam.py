@@ -28,7 +28,7 @@ from math import ceil, log
 
 import numpy as np
 
-from ..bandit import split_delta, student_quantile
+from ..bandit import quantile_table, split_delta, step_delta
 
 # Arms computed exactly to choose the leader.
 N_LEADING = 8
@@ -54,11 +54,6 @@ LEAST_BUDGET = 2**28
 # The sample of a search grows by this factor from round to round. With twice, MNIST
 # takes a fifth more distances (n = 10,000: 0.33-0.53 of the pairs, not 0.28-0.41).
 GROWTH = 1.5
-
-# Effective sizes with a quantile of their own: below, the radius is that of the least;
-# beyond, Student-t is normal to 0.3%.
-SMALLEST_SIZE = 4
-LARGEST_SIZE = 1024
 
 
 class BanditSearch:
@@ -147,15 +142,9 @@ class BanditSearch:
         return True
 
     def _swap_delta(self, delta):
-        """Share of the next SWAP search.
-
-        The number of swaps is not known, but it is of the order of k: search t gets the
-        share (k + 1) / ((t + k) (t + k + 1)), and all together get one.
-        """
+        """Share of the next SWAP search: the number of swaps is of the order of k."""
         self._n_swap_searches += 1
-        k = self.clusters.n_clusters
-        place = self._n_swap_searches + k
-        return delta * (k + 1) / (place * (place + 1))
+        return step_delta(delta, self._n_swap_searches, self.clusters.n_clusters)
 
     def _eliminate(self, leader, slack, delta, known=None, value=None, *, build):
         """Arms that may be better than a leader of given costs, few enough to compute.
@@ -217,21 +206,6 @@ class BanditSearch:
                 survivors.n_used == survivors.n_total
             )
         return len(survivors) <= min(N_FEW, self.max_exact)
-
-
-def quantile_table(delta):
-    """Radius in units of the standard error, for each effective size.
-
-    Student-t with the effective size for the degrees of freedom: most references gain
-    nothing from a candidate, and few of them may hold most of the variance. Entries are
-    computed on a grid and hold from there on, on the safe side.
-    """
-    table = np.empty(LARGEST_SIZE + 1)
-    sizes = np.geomspace(SMALLEST_SIZE, LARGEST_SIZE, 100).astype(int)
-    table[:SMALLEST_SIZE] = student_quantile(delta, SMALLEST_SIZE - 1)
-    for size in np.unique(sizes).tolist():
-        table[size:] = student_quantile(delta, size - 1)
-    return table
 
 
 def smallest(values, n):

@@ -235,9 +235,12 @@ cdef void _paired_radii(
     """Student-t radii of the differences to the leader, by the effective sample size.
 
     The variance is inflated where the sampled blocks hold less of the query's squared
-    norm than the others.
+    norm than the others. Where the norms are known it is at least what they make it if
+    large entries of the query and of an atom meet as often as chance has it: the
+    difference of two atoms is not shorter than the difference of their norms.
     """
     cdef Py_ssize_t i, j, u, start
+    cdef double longer, least
     cdef double energy = 0.0, inflation = 1.0
     cdef double sums[2]
     cdef const float* leader = values + survivors.leader * n_used
@@ -253,6 +256,11 @@ cdef void _paired_radii(
     for i in range(survivors.n_left):
         paired_powers(leader, values + i * n_used, survivors.mean[i], n_used, sums)
         survivors.variance[i] = inflation * sums[0] / (n_used - 1)
+        if references.norms != NULL:
+            longer = references.norms[survivors.slots[i]]
+            longer -= references.norms[survivors.slots[survivors.leader]]
+            least = references.energy * longer * longer / d - survivors.mean[i] ** 2
+            survivors.variance[i] = max(survivors.variance[i], least)
         # An atom that equals the leader on the sample may differ elsewhere.
         survivors.radius[i] = INFINITY
         if sums[0] > 0.0:

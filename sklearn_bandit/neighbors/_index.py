@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
 from .._core.thread_start import keep_threads
+from ..bandit import LEAST_EFFECTIVE_SIZE
 from ._description import describe_atoms
 from ._gemv import scan
 from ._search import Searcher
@@ -55,9 +56,6 @@ MIN_PARALLEL = 1 << 24
 
 # Entries of the atoms that are described at a time: read from memory only once.
 BLOCK_ENTRIES = 1 << 20
-
-# Fewer effective observations than this say nothing reliable about an atom.
-MIN_EFFECTIVE = 16.0
 
 # Allowance for errors of BLAS products and coefficients, relative to the norms: this
 # number of units in the last place, and one more for `ROUNDING_FEATURES` coordinates.
@@ -453,7 +451,7 @@ def _inflation(expected, sum_2, sum_4):
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         inflation = np.sqrt(np.maximum(expected / sum_2, 1))
-        few = sum_2**2 < MIN_EFFECTIVE * sum_4
+        few = sum_2**2 < LEAST_EFFECTIVE_SIZE * sum_4
     inflation[few | ((sum_2 == 0) & (expected > 0))] = np.inf
     inflation[(sum_2 == 0) & (expected == 0)] = 1
     return inflation.astype(np.float32)

@@ -13,7 +13,9 @@ from sklearn_bandit.bandit import (
     normal_quantile,
     normal_radius,
     paired_radius,
+    quantile_table,
     split_delta,
+    step_delta,
     student_quantile,
 )
 
@@ -27,6 +29,14 @@ def test_quantiles_are_those_of_scipy(delta):
         assert_allclose(
             student_quantile(delta, df), stats.t.isf(delta, df), 1e-7, 1e-12
         )
+
+
+def test_quantiles_are_on_the_safe_side():
+    table = quantile_table(1e-4)
+    assert (np.diff(table) <= 0).all()
+    for size in (4, 17, 100, 999, 1024):
+        assert table[size] >= student_quantile(1e-4, size - 1)
+        assert table[size] <= 1.3 * student_quantile(1e-4, size - 1)
 
 
 def test_delta_zero_never_decides():
@@ -44,6 +54,15 @@ def test_shares_of_delta_add_up():
     anytime = sum(split_delta(0.1, 7, t) for t in range(1, 200_000)) * 7
     assert anytime < 0.1
     assert_allclose(anytime, 0.1, rtol=1e-4)
+
+
+@pytest.mark.parametrize("n_expected", [0, 1, 30])
+def test_shares_of_steps_add_up(n_expected):
+    shares = np.array([step_delta(0.1, t, n_expected) for t in range(1, 200_000)])
+    assert (np.diff(shares) < 0).all()
+    assert shares.sum() < 0.1
+    assert_allclose(shares.sum(), 0.1, rtol=1e-3)
+    assert shares[: n_expected + 1].sum() > 0.04
 
 
 def test_finite_population():

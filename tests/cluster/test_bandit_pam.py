@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_bandit.bandit import student_quantile
 from sklearn_bandit.cluster import BanditKMedoids, _bandit_pam
-from sklearn_bandit.cluster._bandit_pam import BanditSearch, quantile_table
+from sklearn_bandit.cluster._bandit_pam import BanditSearch
 from sklearn_bandit.cluster._distances import RowCache
 from sklearn_bandit.cluster._distances.dense import DenseDistances
 from sklearn_bandit.cluster._medoid_state import MedoidState
@@ -127,14 +126,6 @@ def test_a_poor_leader_is_replaced(hard_points, monkeypatch):
         order = bandit.clusters.order
         assert order[bandit.clusters.medoids].tolist() == exact.clusters.medoids
     assert n_new
-
-
-def test_quantiles_are_on_the_safe_side():
-    table = quantile_table(1e-4)
-    assert (np.diff(table) <= 0).all()
-    for size in (4, 17, 100, 999, 1024):
-        assert table[size] >= student_quantile(1e-4, size - 1)
-        assert table[size] <= 1.3 * student_quantile(1e-4, size - 1)
 
 
 def test_the_shares_of_delta_sum_to_one_at_most(hard_points):
