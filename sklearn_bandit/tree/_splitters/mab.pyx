@@ -23,9 +23,9 @@ thresholds for all of them. The chosen feature's own threshold is the best of al
 import numpy as np
 
 from libc.math cimport INFINITY, ceil, log2, sqrt
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from sklearn_bandit._core.memory cimport allocate
 from sklearn_bandit._core.random cimport random_unit
@@ -92,9 +92,12 @@ cdef class BanditSplitter(Splitter):
     cdef Node node                      # the present search
     cdef RowSample sample
     cdef Py_ssize_t n_drawn             # features in the present search
+    cdef Py_ssize_t first_place         # of these in the list of features
     cdef int kind                       # of the histograms in this search
     cdef int32_t[::1] drawn             # these features: slot i is for feature drawn[i]
-    cdef uint8_t[::1] is_drawn          # scratch: one flag a feature
+    cdef int32_t[::1] slot_of           # scratch: the slot of each feature; -1: none
+    cdef int32_t[::1] order             # features as they were before the draw
+    cdef uint64_t row_random            # random numbers for the sample
     cdef double[::1] leader_loss
     cdef double[::1] rival_loss
     cdef double[::1] row_weight
@@ -137,7 +140,10 @@ cdef class BanditSplitter(Splitter):
         room = max(min(sampling.n_samples // self.share, room), self.batch_size)
         self.sample = RowSample(self.criterion, room, n_slots)
         self.drawn = np.empty(n_slots, dtype=np.int32)
-        self.is_drawn = np.empty(self.n_features, dtype=np.uint8)
+        self.slot_of = np.empty(self.n_features, dtype=np.int32)
+        self.order = np.empty(self.n_features, dtype=np.int32)
+        # Numbers of its own: features are drawn as without sampling.
+        self.row_random = ~self.random
         self.leader_loss = np.empty(room)
         self.rival_loss = np.empty(room)
         self.row_weight = np.empty(room)
@@ -167,6 +173,8 @@ cdef class BanditSplitter(Splitter):
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil:
+        cdef Py_ssize_t n_known = n_constant[0]
+        cdef uint64_t random = self.random
         cdef Outcome outcome
 
         if self.is_subset and n < self.min_rows:
@@ -183,6 +191,7 @@ cdef class BanditSplitter(Splitter):
         self.node.n = n
         self.node.totals = totals
         self.node.limits = limits
+        memcpy(&self.order[0], &self.features[0], self.n_features * sizeof(int32_t))
         self.draw_varying(n_constant)
         best.feature = -1
         if self.n_drawn == 0:
@@ -190,6 +199,12 @@ cdef class BanditSplitter(Splitter):
         outcome = self.sample_and_compare(best)
         self.clear_arms()
         if self.set >= 0 or (outcome == NOTHING and self.n_alive < self.n_drawn):
+            # As if nothing had been sampled: the same features, in the same order.
+            memcpy(
+                &self.features[0], &self.order[0], self.n_features * sizeof(int32_t)
+            )
+            self.random = random
+            n_constant[0] = n_known
             outcome = self.search_exactly(
                 block, ids, n, totals, limits, n_constant, best
             )
@@ -206,7 +221,8 @@ cdef class BanditSplitter(Splitter):
         cdef Py_ssize_t place = n_constant[0], n_drawn = 0
         cdef int32_t feature
 
-        memset(&self.is_drawn[0], 0, self.n_features)
+        for feature in range(<int32_t> self.n_features):
+            self.slot_of[feature] = -1
         while n_drawn < self.max_features and place < self.n_features:
             self.draw(place, 1)
             feature = self.features[place]
@@ -215,12 +231,14 @@ cdef class BanditSplitter(Splitter):
             ):
                 self.set_aside(place, n_constant)
             else:
-                self.is_drawn[feature] = True
+                self.slot_of[feature] = 0
                 n_drawn += 1
             place += 1
+        self.first_place = n_constant[0]
         self.n_drawn = 0
         for feature in range(<int32_t> self.n_features):
-            if self.is_drawn[feature]:
+            if self.slot_of[feature] >= 0:
+                self.slot_of[feature] = <int32_t> self.n_drawn
                 self.drawn[self.n_drawn] = feature
                 self.n_drawn += 1
 
@@ -257,6 +275,9 @@ cdef class BanditSplitter(Splitter):
             n_next = self.plan()
             if n_next == 0:
                 return self.place(best)
+            if self.n_alive == self.n_drawn and n_next > n:
+                # Nobody falls, and more rows are needed than there are.
+                break
         if self.is_subset:
             return self.compare_in_subset(best)
         self.is_decided = False
@@ -297,7 +318,7 @@ cdef class BanditSplitter(Splitter):
         slots.features = &self.drawn[0]
         slots.used = &self.arms[0]
         slots.n_used = self.n_alive
-        self.sample.add(&self.node, n_next, &slots, &self.random)
+        self.sample.add(&self.node, n_next, &slots, &self.row_random)
         for i in range(self.n_alive):
             self.sample.fill(first, self.arms[i], self.kind)
 
@@ -335,7 +356,7 @@ cdef class BanditSplitter(Splitter):
             elif split.score == self.splits[self.arms[self.leader]].score:
                 # One of those that are equal leads, all with the same probability.
                 n_tied += 1
-                if n_tied * random_unit(&self.random) < 1.0:
+                if n_tied * random_unit(&self.row_random) < 1.0:
                     self.leader = i
 
     cdef void leave_whole(self, Split* split, int32_t feature) noexcept nogil:
@@ -558,21 +579,27 @@ cdef class BanditSplitter(Splitter):
     cdef void search_slots(
         self, const Py_ssize_t* slots, Py_ssize_t n_slots, Split* best
     ) noexcept nogil:
-        """Find the best split of some slots on all rows of the node."""
+        """Find the best split of some slots on all rows of the node.
+
+        In the order in which features were drawn: the first of equal ones is taken.
+        """
+        cdef bint by_rank = self.node.block.ranks != NULL and self.n_thresholds == 0
         cdef Py_ssize_t i
         cdef int32_t feature
 
-        if self.node.block.ranks == NULL or self.n_thresholds:
+        if not by_rank:
             self.fill_slots(slots, n_slots)
-            for i in range(n_slots):
-                self.scan_slot(slots[i], best)
-            return
-        for i in range(n_slots):
-            feature = self.drawn[slots[i]]
-            self.rank_search.search(
-                self.node.block, self.node.ids, self.node.n, feature, self.node.totals,
-                self.node.limits, self.constraints[feature], best,
-            )
+        for i in range(self.n_drawn):
+            feature = self.features[self.first_place + i]
+            if not has(slots, n_slots, self.slot_of[feature]):
+                continue
+            if by_rank:
+                self.rank_search.search(
+                    self.node.block, self.node.ids, self.node.n, feature,
+                    self.node.totals, self.node.limits, self.constraints[feature], best,
+                )
+            else:
+                self.scan_slot(self.slot_of[feature], best)
 
     cdef void fill_slots(
         self, const Py_ssize_t* slots, Py_ssize_t n_slots
@@ -602,6 +629,21 @@ cdef class BanditSplitter(Splitter):
             self.node.block, slot, self.drawn[slot], self.kind, self.node.totals,
             self.node.limits, False, best,
         )
+
+
+cdef bint has(
+    const Py_ssize_t* slots, Py_ssize_t n_slots, Py_ssize_t slot
+) noexcept nogil:
+    """Whether a slot is among others, which are in ascending order."""
+    cdef Py_ssize_t low = 0, high = n_slots, middle
+
+    while low < high:
+        middle = (low + high) // 2
+        if slots[middle] < slot:
+            low = middle + 1
+        else:
+            high = middle
+    return low < n_slots and slots[low] == slot
 
 
 cdef simd_void add_powers(
