@@ -167,9 +167,8 @@ class HistGradientBoostingClassifier(
         random_state=None,
         class_weight=None,
         solver="auto",
-        leaf_values="sample",
-        batch_size=65_536,
-        split_tol=0.2,
+        batch_size=32_768,
+        sample_tol=0.5,
     ):
         super().__init__(
             loss=loss,
@@ -195,9 +194,8 @@ class HistGradientBoostingClassifier(
             class_weight=class_weight,
         )
         self.solver = solver
-        self.leaf_values = leaf_values
         self.batch_size = batch_size
-        self.split_tol = split_tol
+        self.sample_tol = sample_tol
 
     def _encode_y(self, y):
         """Encode classes as 0, 1, ..., as scikit-learn's method does, without sorting.
@@ -365,9 +363,8 @@ class HistGradientBoostingRegressor(
         verbose=0,
         random_state=None,
         solver="auto",
-        leaf_values="sample",
-        batch_size=65_536,
-        split_tol=0.2,
+        batch_size=32_768,
+        sample_tol=0.5,
     ):
         super().__init__(
             loss=loss,
@@ -393,6 +390,5 @@ class HistGradientBoostingRegressor(
             random_state=random_state,
         )
         self.solver = solver
-        self.leaf_values = leaf_values
         self.batch_size = batch_size
-        self.split_tol = split_tol
+        self.sample_tol = sample_tol

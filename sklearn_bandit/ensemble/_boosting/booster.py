@@ -74,6 +74,7 @@ class Booster:
         self.maker = PredictorMaker(bin_mapper)
         self.grower_options = grower_options
         self.rows = None
+        self.constant_hessian = loss.constant_hessian
         self.n_insertions = 0
         self._start()
 
@@ -100,16 +101,20 @@ class Booster:
             n_threads=self.n_threads,
         )
         self.rows = RowLists(self.layout, data.columns, self.n_threads)
+        self._make_room()
+
+    def _make_room(self):
+        """Make room for the gradients and hessians that trees are grown on."""
         self.growers = []
-        width = 1 if self.loss.constant_hessian else 2
-        shape = (data.raw.shape[1], data.n_rows, width)
+        width = 1 if self.constant_hessian else 2
+        shape = (self.data.raw.shape[1], self.data.n_rows, width)
         self.gradients = np.empty(shape, dtype=np.float32)
 
     def _growers(self, n, n_threads):
         """Return so many growers with so many threads each."""
         while len(self.growers) < n:
             builder = HistogramBuilder(
-                self.layout, self.rows, self.loss.constant_hessian, self.n_threads
+                self.layout, self.rows, self.constant_hessian, self.n_threads
             )
             self.growers.append(
                 TreeGrower(
@@ -199,31 +204,18 @@ class Booster:
         return n_insertions, self.maker.make(grower.table(), values)
 
 
-def leaf_values(grower, loss, data, k):
-    """Values of the leaves of a tree, before the learning rate.
-
-    Parameters
-    ----------
-    grower : TreeGrower
-        Has grown the tree.
-    loss : BaseLoss
-        The loss.
-    data : TrainingRows
-        The grower's rows.
-    k : int
-        Which tree of the iteration it is.
-
-    Returns
-    -------
-    ndarray of shape (n_leaves,)
-        The values, in the order of the grower's leaves.
-    """
+def leaf_values(grower, loss, data, k, sample=None, factors=None):
     _, starts, stops, values = grower.leaves()
     if not loss.differentiable:
         # The Newton step means nothing: the best constant in each leaf does.
         rows = grower.sample_indices
+        weights = None
+        if sample is not None:
+            weights = np.empty(data.n_rows)
+            weights[sample] = factors
         for leaf, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-            values[leaf] = best_constant(loss, data, k, rows[start:stop])
+            some = rows[start:stop]
+            values[leaf] = best_constant(loss, data, k, some, None if weights is None else weights[some])
     return values
 
 
@@ -268,9 +260,11 @@ def compute_gradients(loss, y, raw, sample_weight, out, n_threads):
     run_tasks(compute, list(gen_even_slices(len(y), n_tasks)), n_threads)
 
 
-def best_constant(loss, data, k, rows):
+def best_constant(loss, data, k, rows, weights=None):
     """Constant that some rows' k-th raw predictions are best changed by."""
     y, raw, sample_weight = data.part(rows)
+    if weights is not None:
+        sample_weight = weights if sample_weight is None else weights * sample_weight
     return loss.fit_intercept_only(
         y_true=y - raw[:, k],
         sample_weight=sample_weight,

@@ -52,9 +52,8 @@ MAX_SAMPLES = np.iinfo(np.uint32).max
 
 PARAMETER_CONSTRAINTS = {
     "solver": [StrOptions({"auto", "exact", "mab"})],
-    "leaf_values": [StrOptions({"all", "sample", "lazy"})],
     "batch_size": [Interval(Integral, 1, None, closed="left")],
-    "split_tol": [Interval(Real, 0, None, closed="left")],
+    "sample_tol": [Interval(Real, 0, None, closed="left")],
 }
 
 
@@ -281,6 +280,7 @@ class BanditBoosting(ProgressMixin):
             predictors=self._predictors,
             n_threads=n_threads,
         )
+        self._rare_share = np.bincount(y.astype(int)).min() / len(y) if is_classifier(self) else 1.0
         booster = self._make_booster(
             make_set(X, y, sample_weight), n_threads=n_threads, **constraints
         )
@@ -345,9 +345,9 @@ class BanditBoosting(ProgressMixin):
             return Booster(data, **options)
         return SampledBooster(
             data,
-            where=self.leaf_values,
             batch_size=self.batch_size,
-            split_tol=self.split_tol,
+            sample_tol=self.sample_tol,
+            rare_share=self._rare_share,
             seed=int(self._random_seed),
             state=self._sampling_state,
             **options,

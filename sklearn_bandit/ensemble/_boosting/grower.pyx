@@ -188,6 +188,10 @@ cdef class TreeGrower:
         self.builder.n_threads = n_threads
         self.partition.n_threads = n_threads
 
+    def use_min_samples_leaf(self, Py_ssize_t min_samples_leaf):
+        """Ask leaves for another number of rows from now on."""
+        self.rules.min_samples_leaf = min_samples_leaf
+
     def grow(self, const float[:, ::1] gradients, rng, const uint32_t[::1] rows=None):
         """Grow a tree.
 
