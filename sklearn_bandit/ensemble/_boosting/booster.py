@@ -54,10 +54,10 @@ class Booster:
     n_insertions : int
         Insertions into histograms so far.
     n_grown : int
-        Rows that a tree is grown on.
+        Rows that a tree is grown on, about.
     n_scored : int
         Rows to judge the training loss by: the first so many.
-    state : tuple or None
+    state : SamplingState or None
         What a warm start has to know of samples; None if there are none.
     """
 
@@ -86,6 +86,11 @@ class Booster:
     def scored(self):
         """Return targets, raw predictions and weights to judge the training by."""
         return self.data.part(slice(self.n_scored))
+
+    @property
+    def n_seen(self):
+        """Number of rows that the last tree was grown on."""
+        return self.data.n_rows
 
     def _read_rows(self):
         """Write the rows as lists of cells, and make room for what trees need."""
@@ -204,18 +209,34 @@ class Booster:
         return n_insertions, self.maker.make(grower.table(), values)
 
 
-def leaf_values(grower, loss, data, k, sample=None, factors=None):
+def leaf_values(grower, loss, data, k, weights=None):
+    """Values of the leaves of a tree, before the learning rate.
+
+    Parameters
+    ----------
+    grower : TreeGrower
+        Has grown the tree.
+    loss : BaseLoss
+        The loss.
+    data : TrainingRows
+        The grower's rows.
+    k : int
+        Which tree of the iteration it is.
+    weights : ndarray of shape (n_rows,), default=None
+        Weights of the rows in the sample that the tree was grown on; None for equal
+        ones. Newton steps have them already.
+
+    Returns
+    -------
+    ndarray of shape (n_leaves,)
+        The values, in the order of the grower's leaves.
+    """
     _, starts, stops, values = grower.leaves()
     if not loss.differentiable:
         # The Newton step means nothing: the best constant in each leaf does.
         rows = grower.sample_indices
-        weights = None
-        if sample is not None:
-            weights = np.empty(data.n_rows)
-            weights[sample] = factors
         for leaf, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-            some = rows[start:stop]
-            values[leaf] = best_constant(loss, data, k, some, None if weights is None else weights[some])
+            values[leaf] = best_constant(loss, data, k, rows[start:stop], weights)
     return values
 
 
@@ -247,7 +268,7 @@ def compute_gradients(loss, y, raw, sample_weight, out, n_threads):
             "sample_weight": None if sample_weight is None else sample_weight[rows],
             "n_threads": 1,
         }
-        if loss.constant_hessian:
+        if out.shape[-1] == 1:
             loss.gradient(gradient_out=out[0, rows, 0], **arguments)
         else:
             found = np.empty((2, rows.stop - rows.start), dtype=np.float32)
@@ -264,6 +285,7 @@ def best_constant(loss, data, k, rows, weights=None):
     """Constant that some rows' k-th raw predictions are best changed by."""
     y, raw, sample_weight = data.part(rows)
     if weights is not None:
+        weights = weights[rows]
         sample_weight = weights if sample_weight is None else weights * sample_weight
     return loss.fit_intercept_only(
         y_true=y - raw[:, k],

@@ -15,17 +15,12 @@ from heapq import heappop, heappush
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.math cimport INFINITY, erfc, exp, pi, sqrt
+from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
 from sklearn_bandit._core.memory cimport allocate, reallocate, times
-from sklearn_bandit.bandit._radii cimport (
-    MIN_EFFECTIVE,
-    effective_size,
-    finite_population,
-)
 
 from .histogram cimport HistogramBuilder
 from .histogram import aligned_zeros
@@ -45,8 +40,6 @@ cdef enum:
     MIN_PARALLEL = 8192
     # Fewer cells than this are searched by one thread, for the same reason.
     MIN_PARALLEL_CELLS = 1024
-    # Rows of a node from which the variance of a paired difference is estimated.
-    TESTED_ROWS = 1024
     # Sums over rows are made of sums over blocks of this size.
     SUM_BLOCK = 16384
 
@@ -58,7 +51,6 @@ EPSILON = 1e-15
 cdef struct Node:
     NodeSums sums
     Split split                 # best split; its gain is below 0 if there is none
-    Split rival                 # best split on another feature
     Py_ssize_t start            # first and last + 1 of its rows in the permutation
     Py_ssize_t stop
     int32_t depth
@@ -252,7 +244,6 @@ cdef class TreeGrower:
         self.nodes[self.n_nodes - 1].right = -1
         self.nodes[self.n_nodes - 1].slot = -1
         self.nodes[self.n_nodes - 1].split.gain = -1.0
-        self.nodes[self.n_nodes - 1].rival.gain = -1.0
         return self.n_nodes - 1
 
     cdef Py_ssize_t _add_child(
@@ -562,21 +553,16 @@ cdef class TreeGrower:
             )
 
     cdef void _take_best(self, Py_ssize_t node, int side) noexcept nogil:
-        """The best split over all features, the first of equal ones, and its rival."""
-        cdef Py_ssize_t feature, first = -1, second = -1
-        cdef double gain, first_gain = -1.0, second_gain = -1.0
+        """The best split over all features, the first of equal ones."""
+        cdef Py_ssize_t feature, best = -1
+        cdef double gain = -1.0
 
         for feature in range(self.n_features):
-            gain = self.found[2 * feature + side].gain
-            if gain > first_gain:
-                second, second_gain = first, first_gain
-                first, first_gain = feature, gain
-            elif gain > second_gain:
-                second, second_gain = feature, gain
-        if first >= 0:
-            self.nodes[node].split = self.found[2 * first + side]
-        if second >= 0:
-            self.nodes[node].rival = self.found[2 * second + side]
+            if self.found[2 * feature + side].gain > gain:
+                gain = self.found[2 * feature + side].gain
+                best = feature
+        if best >= 0:
+            self.nodes[node].split = self.found[2 * best + side]
 
     # -- what others want to know of the tree that was grown last ---------------------
 
@@ -599,93 +585,6 @@ cdef class TreeGrower:
             np.array([self.nodes[node].start for node in found], dtype=np.intp),
             np.array([self.nodes[node].stop for node in found], dtype=np.intp),
             np.array([self.nodes[node].sums.value for node in found]),
-        )
-
-    def regret(self, const float[:, ::1] gradients, double n_total):
-        """Estimate what the tree loses by having been grown on a sample.
-
-        Under a split whose sides have the values v, a row has the loss
-        ``g v + h v^2 / 2``. The paired difference between its losses under the best
-        split of another feature and under the split that was made has a known mean over
-        the node, and a standard error that is estimated from some of its rows. The
-        regret of a node is the expectation of what the rival may be better by on all
-        rows. Expectations, unlike confidence bounds, can be added up over the nodes.
-
-        Parameters
-        ----------
-        gradients : ndarray of float32
-            What the tree was grown on.
-        n_total : int
-            Number of rows that the sample was drawn from.
-
-        Returns
-        -------
-        regret : float
-            What better splits would gain, summed over the nodes.
-        gain : float
-            What the splits that were made gain.
-        """
-        cdef Py_ssize_t node
-        cdef double gain = 0.0
-        cdef double[::1] regrets = np.zeros(self.n_nodes)
-
-        for node in prange(
-            self.n_nodes, nogil=True, schedule="dynamic", num_threads=self.n_threads
-        ):
-            if self.nodes[node].left >= 0 and self.nodes[node].rival.gain > 0.0:
-                regrets[node] = self._node_regret(
-                    node, gradients, n_total / self.n_grown
-                )
-        for node in range(self.n_nodes):
-            if self.nodes[node].left >= 0:
-                gain += self.nodes[node].split.gain / 2.0
-        return np.sum(regrets), gain
-
-    cdef double _node_regret(
-        self, Py_ssize_t node, const float[:, ::1] gradients, double rows_per_sampled
-    ) noexcept nogil:
-        """What the rival of a node's split is expected to gain over it."""
-        cdef Node* this = &self.nodes[node]
-        cdef uint8_t[256] made_left, rival_left
-        cdef const uint8_t* made_bins = &self.columns[this.split.feature, 0]
-        cdef const uint8_t* rival_bins = &self.columns[this.rival.feature, 0]
-        cdef Py_ssize_t step = max(1, (this.stop - this.start) // TESTED_ROWS), i, row
-        cdef double made, rival, g, h, difference, n = 0.0, n_rows = this.sums.n
-        cdef double sum_1 = 0.0, sum_2 = 0.0, sum_4 = 0.0, mean, error, ratio
-
-        fill_sides(&this.split, self.missing_bin, made_left)
-        fill_sides(&this.rival, self.missing_bin, rival_left)
-        i = this.start
-        while i < this.stop:
-            row = self.rows[i]
-            g = gradients[row, 0]
-            h = 1.0 if self.rules.width == 2 else gradients[row, 1]
-            made = this.split.value_right
-            if made_left[made_bins[row]]:
-                made = this.split.value_left
-            rival = this.rival.value_right
-            if rival_left[rival_bins[row]]:
-                rival = this.rival.value_left
-            difference = (
-                g * rival + h * rival * rival / 2.0 - g * made - h * made * made / 2.0
-            )
-            sum_1 += difference
-            sum_2 += difference * difference
-            sum_4 += difference * difference * difference * difference
-            n += 1.0
-            i += step
-        if sum_2 == 0.0:  # the same split in other words
-            return 0.0
-        if effective_size(sum_2, sum_4) * step < MIN_EFFECTIVE:
-            return this.split.gain / 2.0  # nothing is known of the variance
-        mean = (this.split.gain - this.rival.gain) / 2.0 / n_rows
-        error = finite_population(n_rows, n_rows * rows_per_sampled) * sqrt(
-            max(sum_2 / n - (sum_1 / n) * (sum_1 / n), 1e-300) / n_rows
-        )
-        ratio = mean / error
-        return n_rows * (
-            error * exp(-ratio * ratio / 2.0) / sqrt(2.0 * pi)
-            - mean * erfc(ratio / sqrt(2.0)) / 2.0
         )
 
     def leaf_bounds(self):
