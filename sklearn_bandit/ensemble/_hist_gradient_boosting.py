@@ -94,10 +94,10 @@ class HistGradientBoostingClassifier(
     batch_size : int, default=65536
         Rows of the first sample. Too small ones make bad first trees, too large ones
         cost time; the size is doubled as needed.
-    sample_tol : float, default=0.5
+    sample_tol : float, default=0.4
         Share of the gain that a sample promises which may turn out to be missing on
         the other rows; if more is, samples are doubled. Trades speed for loss: 0 takes
-        all rows, 0.5 is about as good as exact after as many trees, 1 doubles only if
+        all rows, 0.4 is about as good as exact after as many trees, 1 doubles only if
         nothing is left of the gain, and ``float("inf")`` never does.
 
     Attributes
@@ -173,7 +173,7 @@ class HistGradientBoostingClassifier(
         class_weight=None,
         solver="auto",
         batch_size=65_536,
-        sample_tol=0.5,
+        sample_tol=0.4,
     ):
         super().__init__(
             loss=loss,
@@ -293,10 +293,10 @@ class HistGradientBoostingRegressor(
     batch_size : int, default=65536
         Rows of the first sample. Too small ones make bad first trees, too large ones
         cost time; the size is doubled as needed.
-    sample_tol : float, default=0.5
+    sample_tol : float, default=0.4
         Share of the gain that a sample promises which may turn out to be missing on
         the other rows; if more is, samples are doubled. Trades speed for loss: 0 takes
-        all rows, 0.5 is about as good as exact after as many trees, 1 doubles only if
+        all rows, 0.4 is about as good as exact after as many trees, 1 doubles only if
         nothing is left of the gain, and ``float("inf")`` never does.
 
     Attributes
@@ -370,7 +370,7 @@ class HistGradientBoostingRegressor(
         random_state=None,
         solver="auto",
         batch_size=65_536,
-        sample_tol=0.5,
+        sample_tol=0.4,
     ):
         super().__init__(
             loss=loss,

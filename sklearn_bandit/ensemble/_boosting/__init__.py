@@ -15,7 +15,8 @@ Data flows one way:
    sorts the rows into its sides.
 4. ``losses`` computes gradients and hessians of the logistic losses (the others are
    scikit-learn's); ``booster`` adds trees that see all rows, ``sampled_booster``
-   trees that see samples.
+   trees that see samples, which ``importance`` draws. ``row_weight`` tells whether a
+   few rows decide everything.
 5. ``early_stopping`` judges when to stop, ``predictor`` hands the trees over, and
    ``_hist_gradient_boosting`` (one level up) has the estimators, whose ``fit`` is in
    ``fitting``. ``policy`` has the numbers by which "auto" decides.

@@ -54,7 +54,7 @@ MAX_SAMPLES = np.iinfo(np.uint32).max
 PARAMETER_CONSTRAINTS = {
     "solver": [StrOptions({"auto", "exact", "mab"})],
     "batch_size": [Interval(Integral, 1, None, closed="left")],
-    "sample_tol": [Interval(Real, 0, None, closed="left")],
+    "sample_tol": [Interval(Real, 0, np.inf, closed="both")],
 }
 
 
