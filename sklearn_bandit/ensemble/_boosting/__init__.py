@@ -14,10 +14,10 @@ Data flows one way:
    sums gradients and hessians of a node by bin, ``split_search`` takes the features
    (``feature_choice`` says which) and ``splits`` finds the best split of one,
    ``partition`` sorts the rows into its sides, ``tree_nodes`` keeps the nodes.
-   ``regret`` estimates what a tree loses by having been grown on a sample.
 4. ``losses`` computes gradients and hessians of the logistic losses (the others are
    scikit-learn's); ``booster`` adds trees that see all rows, ``sampled_booster``
-   trees that see samples.
+   trees that see samples, which ``importance`` draws. ``row_weight`` tells whether a
+   few rows decide everything.
 5. ``early_stopping`` judges when to stop, ``predictor`` hands the trees over, and
    ``_hist_gradient_boosting`` (one level up) has the estimators, whose ``fit`` is in
    ``fitting``. ``policy`` has the numbers by which "auto" decides.

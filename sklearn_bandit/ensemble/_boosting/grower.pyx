@@ -20,7 +20,6 @@ from .feature_choice cimport FeatureChoice
 from .histogram cimport HistogramBuilder
 from .histogram import aligned_zeros
 from .partition cimport MIN_PARALLEL, Partition
-from .regret import tree_regret
 from .split_search cimport Siblings, SplitSearch
 from .splits cimport Split, fill_sides
 from .tree_nodes cimport Node, TreeNodes
@@ -51,7 +50,6 @@ cdef class TreeGrower:
     cdef const uint8_t[:, :] columns
     cdef Py_ssize_t n_samples
     cdef Py_ssize_t n_features
-    cdef Py_ssize_t n_grown                 # rows of the tree that was grown last
     cdef Py_ssize_t n_leaves
     cdef int64_t n_insertions
     cdef TreeNodes tree                     # the tree that was grown last
@@ -100,6 +98,10 @@ cdef class TreeGrower:
         self.n_threads = n_threads
         self.builder.n_threads = n_threads
         self.partition.n_threads = n_threads
+
+    def use_min_samples_leaf(self, Py_ssize_t min_samples_leaf):
+        """Ask leaves for another number of rows from now on."""
+        self.splits.rules.min_samples_leaf = min_samples_leaf
 
     def grow(self, const float[:, ::1] gradients, rng, const uint32_t[::1] rows=None):
         """Grow a tree.
@@ -152,7 +154,6 @@ cdef class TreeGrower:
         cdef bint constant = self.builder.width == 2, all_rows = chosen is None
         cdef Node* root
 
-        self.n_grown = n
         for block in prange(
             n_blocks, nogil=True, num_threads=max(1, min(self.n_threads, n_blocks))
         ):
@@ -342,28 +343,6 @@ cdef class TreeGrower:
     def table(self):
         """Return the nodes as arrays; see ``TreeNodes.table``."""
         return self.tree.table()
-
-    def regret(self, const float[:, ::1] gradients, double n_total):
-        """Estimate what the tree loses by having been grown on a sample.
-
-        Parameters
-        ----------
-        gradients : ndarray of float32
-            What the tree was grown on.
-        n_total : int
-            Number of rows that the sample was drawn from.
-
-        Returns
-        -------
-        regret : float
-            What better splits would gain, summed over the nodes.
-        gain : float
-            What the splits that were made gain.
-        """
-        return tree_regret(
-            self.tree, self.columns, self.rows, gradients, n_total / self.n_grown,
-            self.splits.missing_bin, self.n_threads,
-        )
 
     @property
     def sum_gradients(self):

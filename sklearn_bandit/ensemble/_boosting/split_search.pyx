@@ -146,18 +146,13 @@ cdef class SplitSearch:
             )
 
     cdef void _take_best(self, Node* node, int side) noexcept nogil:
-        """The best split over all features, the first of equal ones, and the next."""
-        cdef Py_ssize_t feature, first = -1, second = -1
-        cdef double gain, first_gain = -1.0, second_gain = -1.0
+        """The best split over all features, the first of equal ones."""
+        cdef Py_ssize_t feature, best = -1
+        cdef double gain = -1.0
 
         for feature in range(self.n_features):
-            gain = self.found[2 * feature + side].gain
-            if gain > first_gain:
-                second, second_gain = first, first_gain
-                first, first_gain = feature, gain
-            elif gain > second_gain:
-                second, second_gain = feature, gain
-        if first >= 0:
-            node.split = self.found[2 * first + side]
-        if second >= 0:
-            node.runner_up = self.found[2 * second + side]
+            if self.found[2 * feature + side].gain > gain:
+                gain = self.found[2 * feature + side].gain
+                best = feature
+        if best >= 0:
+            node.split = self.found[2 * best + side]

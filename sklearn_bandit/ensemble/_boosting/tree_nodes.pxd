@@ -7,7 +7,6 @@ from .splits cimport NodeSums, Split
 cdef struct Node:
     NodeSums sums
     Split split                 # best split; its gain is below 0 if there is none
-    Split runner_up             # best split on another feature
     Py_ssize_t start            # first and last + 1 of its rows in the permutation
     Py_ssize_t stop
     int32_t depth

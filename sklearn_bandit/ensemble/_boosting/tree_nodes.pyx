@@ -38,7 +38,6 @@ cdef class TreeNodes:
         node.right = -1
         node.slot = -1
         node.split.gain = -1.0
-        node.runner_up.gain = -1.0
         self.n += 1
         return self.n - 1
 
