@@ -122,6 +122,7 @@ __all__ = [
     "_is_arraylike_not_scalar",
     "bootstrap_indices",
     "bootstrap_size",
+    "brute_force_rows",
     "callback_context",
     "callbacks_of",
     "check_early_stopping_loss",
@@ -148,6 +149,7 @@ __all__ = [
     "preprocess_X",
     "print_iteration",
     "prune_tree",
+    "search_elsewhere",
     "set_oob_score",
     "stopping_scorer",
     "validate_X_predict",
@@ -382,6 +384,19 @@ def stopping_scorer(model):
 def print_iteration(model, start):
     """Print trees and scores of a model's last iteration, which began at `start`."""
     model._print_iteration_stats(start)
+
+
+# -- neighbours -----------------------------------------------------------------------
+
+
+def brute_force_rows(estimator):
+    """Return the fitted rows if scikit-learn would compute all distances, else None."""
+    return estimator._fit_X if estimator._fit_method == "brute" else None
+
+
+def search_elsewhere(estimator):
+    """Have scikit-learn's neighbours ask the estimator's own ``kneighbors``."""
+    estimator._fit_method = "elsewhere"
 
 
 # -- model selection ------------------------------------------------------------------
