@@ -1,0 +1,1 @@
+"""Prediction by packed trees."""
