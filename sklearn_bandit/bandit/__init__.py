@@ -7,6 +7,7 @@ batches; each arm has a mean and a confidence radius; arms that cannot be best a
 are dropped; only the few that are left are computed exactly.
 
 - ``_radii``: confidence radii, pure functions for Python and for ``nogil`` kernels
+- ``_votes``: when a vote is decided before all have voted
 - ``_arms``: paired moments and elimination, with a C-level interface in ``_arms.pxd``
 - ``_best_arm``: :func:`best_arm`, the search for user-defined problems
 """

@@ -10,9 +10,9 @@ from sklearn_bandit._compat import Interval, estimators_indices, parameter_const
 from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn_bandit.tree._building import PARAMETER_CONSTRAINTS
 
-from ._forest import (
-    TREE_PARAMETERS,
-    BanditForest,
+from ._forest import TREE_PARAMETERS, BanditForest
+from ._forest_prediction import (
+    VOTING_CONSTRAINTS,
     ForestClassifierMixin,
     ForestRegressorMixin,
 )
@@ -166,6 +166,11 @@ class RandomPatchesClassifier(
         Budget of insertions into histograms for the whole forest (trees are grown until
         it is used up); nodes whose search it does not allow become leaves. It is never
         exceeded.
+    predict_delta : float, default=0.0
+        Probability, for each sample, that `predict` returns another class than that of
+        all trees. Above 0 it asks trees until the class is clear, which takes a few of
+        them for most samples; 0 asks all. Probabilities are always those of all trees,
+        and so are the classes of several outputs.
 
     Attributes
     ----------
@@ -212,6 +217,7 @@ class RandomPatchesClassifier(
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.RandomForestClassifier),
         **PARAMETER_CONSTRAINTS,
+        **VOTING_CONSTRAINTS,
         **PATCH_CONSTRAINTS,
     }
 
@@ -245,6 +251,7 @@ class RandomPatchesClassifier(
         batch_size=2048,
         tol=0.1,
         max_insertions=None,
+        predict_delta=0.0,
     ):
         super().__init__(
             n_estimators=n_estimators,
@@ -277,6 +284,7 @@ class RandomPatchesClassifier(
         self.batch_size = batch_size
         self.tol = tol
         self.max_insertions = max_insertions
+        self.predict_delta = predict_delta
 
 
 class RandomPatchesRegressor(

@@ -14,25 +14,9 @@ from sklearn_bandit._core.openmp cimport thread_num
 
 from .packing cimport Forest, PackedTrees
 from .row_blocks cimport RowBlocks, Rows
-
-cdef extern from "walk.h":
-    enum: WALKERS "SKB_WALKERS"
-    void walk_rows "skb_walk_rows"(
-        const Forest* forest, int tree, const Rows* rows, const uint32_t* list_,
-        uint32_t* payloads
-    ) noexcept nogil
-    void walk_few "skb_walk_few"(
-        const Forest* forest, int tree, int n_trees, const Rows* rows,
-        uint32_t* payloads
-    ) noexcept nogil
-    void add_payloads "skb_add_payloads"(
-        const Forest* forest, const uint32_t* payloads, const uint32_t* list_, int n,
-        double* sums
-    ) noexcept nogil
+from .walk cimport FEW_ROWS, WALKERS, add_payloads, walk_few, walk_rows
 
 cdef enum:
-    # Fewer rows of a block than this go through several trees at a time.
-    FEW_ROWS = 48
     # Rows and sums of a block take as much memory as this, or as a tree: then either is
     # fetched about once for all of the other.
     BLOCK_BYTES = 1 << 18
@@ -120,7 +104,7 @@ cdef void _average_block(
         n_together = WALKERS // rows.n
         while tree < n_trees:
             n_together = min(n_together, n_trees - tree)
-            walk_few(forest, tree, n_together, &rows, payloads)
+            walk_few(forest, &packed.in_order[tree], n_together, &rows, payloads)
             for i in range(n_together):
                 add_payloads(forest, payloads + i * rows.n, NULL, rows.n, sums)
             tree += n_together

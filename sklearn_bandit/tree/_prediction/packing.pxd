@@ -1,6 +1,6 @@
 """Trees of scikit-learn packed into small nodes: see ``packing.pyx``."""
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 cdef extern from "walk.h":
     # The comments on the fields, and the form of a node, are in the header.
@@ -26,5 +26,7 @@ cdef class PackedTrees:
     cdef readonly Py_ssize_t nbytes
     cdef uint32_t[::1] memory           # nodes, and room to align them
     cdef int64_t[::1] first
+    cdef int32_t[::1] in_order          # 0, 1, ...
+    cdef readonly int32_t[::1] shuffled # the trees in a random order, always the same
     cdef double[::1] values
     cdef uint32_t* nodes                # the first of them, at the start of a cache line

@@ -142,6 +142,11 @@ cdef class PackedTrees:
         n_outputs = trees[0].value.shape[1]
         shape = trees[0].value.shape[1:]
         self.first = np.zeros(self.n_trees + 1, dtype=np.int64)
+        self.in_order = np.arange(self.n_trees, dtype=np.int32)
+        # Trees that were added later, or sorted by a user, are no random sample.
+        self.shuffled = (
+            np.random.RandomState(0).permutation(self.n_trees).astype(np.int32)
+        )
         for i in range(self.n_trees):
             tree = trees[i]
             if tree.value.shape[1:] != shape or tree.n_features != n_features:

@@ -118,7 +118,7 @@ static void skb_walk_rows(
 }
 
 SKB_INLINED void skb_walk_few_rows(
-    const int wide, const skb_forest* forest, int tree, int n_trees,
+    const int wide, const skb_forest* forest, const int32_t* trees, int n_trees,
     const skb_rows* rows, uint32_t* payloads)
 {
     const int words = wide ? 3 : 2, bits = forest->feature_bits;
@@ -128,7 +128,7 @@ SKB_INLINED void skb_walk_few_rows(
     int n = n_trees * rows->n;
     for (int t = 0, i = 0; t < n_trees; t++)
         for (int r = 0; r < rows->n; r++, i++) {
-            nodes[i] = forest->nodes + words * (size_t) forest->first[tree + t];
+            nodes[i] = forest->nodes + words * (size_t) forest->first[trees[t]];
             x[i] = rows->x + r * rows->stride;
             at[i] = 0;
             number[i] = (uint32_t) i;
@@ -152,11 +152,11 @@ SKB_INLINED void skb_walk_few_rows(
 
 /* The payloads of a few rows in several trees, tree by tree: at most SKB_WALKERS. */
 static void skb_walk_few(
-    const skb_forest* forest, int tree, int n_trees, const skb_rows* rows,
+    const skb_forest* forest, const int32_t* trees, int n_trees, const skb_rows* rows,
     uint32_t* payloads)
 {
-    if (forest->wide) skb_walk_few_rows(1, forest, tree, n_trees, rows, payloads);
-    else skb_walk_few_rows(0, forest, tree, n_trees, rows, payloads);
+    if (forest->wide) skb_walk_few_rows(1, forest, trees, n_trees, rows, payloads);
+    else skb_walk_few_rows(0, forest, trees, n_trees, rows, payloads);
 }
 
 SKB_INLINED double skb_value_in_place(const skb_forest* forest, uint32_t payload)
