@@ -23,11 +23,6 @@ from sklearn_bandit.bandit._votes import look_schedule
 
 from .averages import block_rows
 
-cdef enum:
-    # Times as many rows of a block as without dropping rows: enough of them are to be
-    # left for the later trees.
-    MORE_ROWS = 4
-
 
 cdef class Poll:
     """What a vote needs beside rows and trees, and what comes out of it."""
@@ -184,7 +179,7 @@ def vote(PackedTrees packed, X, double delta, int n_threads):
     n_asked : ndarray of int32 of shape (n_samples,)
         How many trees were asked for each sample.
     """
-    cdef RowBlocks blocks = RowBlocks(X, MORE_ROWS * block_rows(packed), n_threads)
+    cdef RowBlocks blocks = RowBlocks(X, block_rows(packed), n_threads)
     cdef Interrupts interrupts = Interrupts()
     cdef Poll poll = Poll(packed, blocks, delta)
 
