@@ -139,6 +139,7 @@ __all__ = [
     "get_loss",
     "get_small_trainset",
     "is_fitted",
+    "is_plain_tree",
     "is_watched",
     "make_estimator",
     "make_tree",
@@ -265,6 +266,19 @@ def make_tree(n_features, n_classes, n_outputs):
         n_categories = np.full(n_features, -1, dtype=np.intp)
         return Tree(n_features, n_classes, n_outputs, n_categories)
     return Tree(n_features, n_classes, n_outputs)
+
+
+def is_plain_tree(tree, is_classifier):
+    """Return whether a fitted tree predicts as scikit-learn's trees of numbers do."""
+    owner, name = DecisionTreeRegressor, "predict"
+    if is_classifier:
+        owner, name = DecisionTreeClassifier, "predict_proba"
+    return (
+        isinstance(tree, owner)
+        and getattr(type(tree), name) is getattr(owner, name)
+        and type(tree.tree_) is Tree
+        and getattr(tree, "is_categorical_", None) is None
+    )
 
 
 def prune_tree(tree):

@@ -9,6 +9,7 @@ are dropped; only the few that are left are computed exactly.
 - ``_radii``: confidence radii, pure functions for Python and for ``nogil`` kernels
 - ``_quantile_table``: Student quantiles by effective size
 - ``_moments``: sums of powers, what variances and effective sizes are made of
+- ``_votes``: when a vote is decided before all have voted
 - ``_arms``: the arms of a search and their elimination, also from kernels
 - ``_control_variate``, ``_regression``: what is known of all arms without their costs
 - ``_best_arm``: :func:`best_arm`, the search for user-defined problems; its methods are

@@ -9,9 +9,9 @@ from sklearn_bandit.tree._building import (
     THRESHOLD_CONSTRAINTS,
 )
 
-from ._forest import (
-    TREE_PARAMETERS,
-    BanditForest,
+from ._forest import TREE_PARAMETERS, BanditForest
+from ._forest_prediction import (
+    VOTING_CONSTRAINTS,
     ForestClassifierMixin,
     ForestRegressorMixin,
 )
@@ -120,6 +120,11 @@ class ExtraTreesClassifier(
         Budget of insertions into histograms for the whole forest (trees are grown until
         it is used up); nodes whose search it does not allow become leaves. It is never
         exceeded.
+    predict_delta : float, default=0.0
+        Probability, for each sample, that `predict` returns another class than that of
+        all trees. Above 0 it asks trees until the class is clear, which takes a few of
+        them for most samples; 0 asks all. Probabilities are always those of all trees,
+        and so are the classes of several outputs.
 
     Attributes
     ----------
@@ -165,6 +170,7 @@ class ExtraTreesClassifier(
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.ExtraTreesClassifier),
         **PARAMETER_CONSTRAINTS,
+        **VOTING_CONSTRAINTS,
         **THRESHOLD_CONSTRAINTS,
     }
 
@@ -198,6 +204,7 @@ class ExtraTreesClassifier(
         tol=0.1,
         radius="paired",
         max_insertions=None,
+        predict_delta=0.0,
     ):
         super().__init__(
             n_estimators=n_estimators,
@@ -230,6 +237,7 @@ class ExtraTreesClassifier(
         self.tol = tol
         self.radius = radius
         self.max_insertions = max_insertions
+        self.predict_delta = predict_delta
 
 
 class ExtraTreesRegressor(

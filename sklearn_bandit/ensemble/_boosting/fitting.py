@@ -42,6 +42,7 @@ from .booster import Booster
 from .early_stopping import EarlyStopping
 from .leaf_router import MAX_LEAVES
 from .policy import BoostingPolicy
+from .prediction import add_packed
 from .row_weight import heavy_share, rarest_class
 from .sampled_booster import SampledBooster
 from .training_rows import TrainingRows
@@ -362,8 +363,11 @@ class BanditBoosting(ProgressMixin):
 
     def _predict_iterations(self, X, predictors, raw_predictions, is_binned, n_threads):
         """Add predictions, as scikit-learn does, in a forked child without threads."""
+        n_threads = limit_threads(n_threads)
+        if not is_binned and add_packed(self, X, predictors, raw_predictions, n_threads):
+            return
         super()._predict_iterations(
-            X, predictors, raw_predictions, is_binned, limit_threads(n_threads)
+            X, predictors, raw_predictions, is_binned, n_threads
         )
 
     @property
