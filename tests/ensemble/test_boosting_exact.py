@@ -285,6 +285,25 @@ def test_a_failed_fit_changes_nothing(regression):
     assert_array_equal(model.predict(X), before)
 
 
+@pytest.mark.parametrize("signs", [(1, 0), (-1, 1)])
+@pytest.mark.parametrize("loss", ["absolute_error", "quantile"])
+def test_constraints_hold_where_leaves_have_medians(loss, signs):
+    """The values that replace Newton steps keep them, too; scikit-learn's do not."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1000, 2))
+    y = X @ signs + np.sin(3 * X[:, 0]) + rng.standard_cauchy(1000)
+    quantile = {"quantile": 0.7} if loss == "quantile" else {}
+    model = HistGradientBoostingRegressor(
+        loss, monotonic_cst=signs, max_iter=20, random_state=0, **quantile
+    ).fit(X, y)
+    for feature, sign in enumerate(signs):
+        grid = np.repeat(X[:50], 40, axis=0)
+        grid[:, feature] = np.tile(np.linspace(-3, 3, 40), 50)
+        steps = sign * np.diff(model.predict(grid).reshape(50, 40), axis=1)
+        assert steps.min() >= -1e-12
+        assert sign == 0 or steps.max() > 0
+
+
 def test_categories_have_no_monotonic_constraint(regression):
     X, y = regression
     X = X.copy()

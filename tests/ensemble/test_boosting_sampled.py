@@ -368,10 +368,12 @@ def test_warm_start_with_other_samples_or_rows(data, boosters):
     assert model.n_iter_ == 22
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
 @pytest.mark.parametrize("where", WHERE)
-def test_constraints_hold_on_samples(data, where):
+def test_constraints_hold_on_samples(data, where, loss):
     X, y = data
     model = HistGradientBoostingRegressor(
+        loss,
         max_iter=10,
         solver="mab",
         leaf_values=where,

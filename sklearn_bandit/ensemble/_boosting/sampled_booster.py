@@ -18,9 +18,10 @@ trees is a certain multiple of the work that it takes to have so many rows.
 
 import numpy as np
 
-from .booster import Booster, best_constant, compute_gradients, leaf_values
+from .booster import Booster, best_constant, compute_gradients
 from .grower import EPSILON
 from .leaf_router import LeafRouter, add_leaves
+from .monotonic import bound_leaf_values
 
 # Samples that fit into the first working set. With one instead of two, 10 million rows
 # of 28 features have a loss of 0.530 instead of 0.528 after 40 trees.
@@ -171,7 +172,7 @@ class SampledBooster(Booster):
         n_insertions = grower.grow(gradients, rng, self.chosen)
         self._check(grower)
         self.evidence[k] = grower.regret(gradients, data.n_samples)
-        values = self.learning_rate * leaf_values(grower, self.loss, data, k)
+        values = self.learning_rate * self._leaf_values(grower, k)
         table = grower.table()
         predictor = self.maker.make(table, values)
         if self.where == "lazy":
@@ -183,12 +184,12 @@ class SampledBooster(Booster):
             (nodes,) = router.leaf_nodes
             # From the grower's order of leaves to the router's.
             order = np.argsort(np.argsort(table["node"][nodes]))
-            values, leaves = self._values(router, k, grower.leaf_bounds()[order])
+            values, leaves = self._values(router, k, grower.leaf_bounds()[order], table)
             predictor.nodes["value"][nodes] = values
             add_leaves(leaves, values, data.raw[:, k], grower.n_threads)
         return n_insertions, predictor
 
-    def _values(self, router, k, bounds):
+    def _values(self, router, k, bounds, table):
         """Values of the leaves from the whole working set, and leaf of each row."""
         data = self.data
         leaves = np.empty(data.n_rows, dtype=np.uint8)
@@ -200,6 +201,12 @@ class SampledBooster(Booster):
             members = (np.flatnonzero(leaves == leaf) for leaf in range(len(sums)))
             values = np.array(
                 [best_constant(self.loss, data, k, rows) for rows in members]
+            )
+            values = bound_leaf_values(
+                table,
+                router.leaf_nodes[0],
+                values,
+                self.grower_options["monotonic_cst"],
             )
         return self.learning_rate * values, leaves
 
