@@ -11,8 +11,8 @@ import numpy as np
 def bound_leaf_values(table, leaves, values, monotonic):
     """Move the values of leaves as far as constraints need.
 
-    As in the grower, the two sides of a split on a constrained feature are kept apart by
-    the middle of their values; here the value of a side is the mean over its samples.
+    As in the grower, the sides of a split on a constrained feature are kept apart by
+    the middle of their values. Here the value of a side is the mean over its samples.
 
     Parameters
     ----------
