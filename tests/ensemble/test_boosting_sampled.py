@@ -318,9 +318,11 @@ def test_warm_start_with_other_samples_or_rows(data, boosters):
     assert model.n_iter_ == 22
 
 
-def test_constraints_hold_on_samples(data):
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+def test_constraints_hold_on_samples(data, loss):
     X, y = data
     model = HistGradientBoostingRegressor(
+        loss,
         max_iter=10,
         solver="mab",
         batch_size=2000,

@@ -17,7 +17,7 @@ from fuzz_worker import Worker
 from hypothesis import HealthCheck, Phase, given, settings
 
 CASES = int(os.environ.get("SKLEARN_BANDIT_FUZZ", "0"))
-N_TESTS = 32
+N_TESTS = 35
 SECONDS = float(os.environ.get("SKLEARN_BANDIT_FUZZ_SECONDS", "300"))
 FAILURES = Path(__file__).parents[2] / "build" / "fuzz" / "failures.jsonl"
 
@@ -78,7 +78,7 @@ def _short(check, strategy, n_cases):
 
 def _long(module, name, strategy):
     options = settings(
-        max_examples=max(1, CASES // N_TESTS),
+        max_examples=-(-CASES // N_TESTS),
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),

@@ -20,6 +20,7 @@ from .growth_options import GrowthOptions
 from .histogram import HistogramBuilder
 from .layout import Layout
 from .losses import binomial, multinomial
+from .monotonic import bound_leaf_values
 from .predictor import PredictorMaker
 from .row_lists import RowLists
 
@@ -206,40 +207,30 @@ class Booster:
         """Grow one tree: number of insertions and predictor."""
         n_insertions = grower.grow(self.gradients[k], rng)
         self._check(grower)
-        values = self.learning_rate * leaf_values(grower, self.loss, self.data, k)
+        values = self.learning_rate * self._leaf_values(grower, k)
         grower.add_to(self.data.raw[:, k], values)
         return n_insertions, self.maker.make(grower.table(), values)
 
+    def _leaf_values(self, grower, k, weights=None):
+        """Values of a tree's leaves in the grower's order, before the learning rate.
 
-def leaf_values(grower, loss, data, k, weights=None):
-    """Values of the leaves of a tree, before the learning rate.
-
-    Parameters
-    ----------
-    grower : TreeGrower
-        Has grown the tree.
-    loss : BaseLoss
-        The loss.
-    data : TrainingRows
-        The grower's rows.
-    k : int
-        Which tree of the iteration it is.
-    weights : ndarray of shape (n_rows,), default=None
-        Weights of the rows in the sample that the tree was grown on; None for equal
-        ones. Newton steps have them already.
-
-    Returns
-    -------
-    ndarray of shape (n_leaves,)
-        The values, in the order of the grower's leaves.
-    """
-    _, starts, stops, values = grower.leaves()
-    if not loss.differentiable:
+        `weights` are those of the rows in the sample that the tree was grown on, None
+        for equal ones. Newton steps have them already.
+        """
+        nodes, starts, stops, values = grower.leaves()
+        if self.loss.differentiable:
+            return values
         # The Newton step means nothing: the best constant in each leaf does.
         rows = grower.sample_indices
         for leaf, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-            values[leaf] = best_constant(loss, data, k, rows[start:stop], weights)
-    return values
+            values[leaf] = best_constant(
+                self.loss, self.data, k, rows[start:stop], weights
+            )
+        table = grower.table()
+        leaves = np.argsort(table["node"])[nodes]
+        return bound_leaf_values(
+            table, leaves, values, self.grower_options["monotonic_cst"]
+        )
 
 
 def compute_gradients(loss, y, raw, sample_weight, out, n_threads):

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .booster import Booster, leaf_values
+from .booster import Booster
 from .importance import RowDraw, scale_pairs
 from .leaf_router import LeafRouter, add_leaves
 from .split_search import EPSILON
@@ -258,7 +258,7 @@ class SampledBooster(Booster):
         scale_pairs(pairs, rows, 1.0 / self.weights, grower.n_threads)
         self._check(grower)
         steps = grower.leaves()[-1]
-        values = leaf_values(grower, self.loss, data, k, self._row_weights())
+        values = self._leaf_values(grower, k, self._row_weights())
         table = grower.table()
         predictor = self.maker.make(table, values)
         router = LeafRouter([predictor], data.missing_bin, grower.n_threads)
