@@ -87,10 +87,9 @@ class HistGradientBoostingClassifier(
         Weights of the classes; "balanced" gives every class the same total weight.
     solver : {"auto", "exact", "mab"}, default="auto"
         How trees are grown: "exact" on all rows, "mab" on samples of a random working
-        set, "auto" on samples from 250,000 rows on, with more than two classes from
-        500,000. Samples want at most 256 leaves a tree, and "auto" at least 1,000 rows
-        of the rarest class. Where the sample would be more than half of the rows, all
-        are taken.
+        set, "auto" on samples from 500,000 rows on if the rarest class has at least
+        1,000. Samples want at most 256 leaves a tree. Where the sample would be more
+        than half of the rows, all are taken.
     batch_size : int, default=65536
         Rows of the first sample. Too small ones make bad first trees, too large ones
         cost time; the size is doubled as needed.
@@ -287,7 +286,7 @@ class HistGradientBoostingRegressor(
         validation part. The model does not depend on the number of threads.
     solver : {"auto", "exact", "mab"}, default="auto"
         How trees are grown: "exact" on all rows, "mab" on samples of a random working
-        set, "auto" on samples from 250,000 rows on. Samples want at most 256
+        set, "auto" on samples from 500,000 rows on. Samples want at most 256
         leaves a tree. Where the sample would be more than half of the rows, all are
         taken.
     batch_size : int, default=65536
