@@ -37,8 +37,8 @@ from .leaf_router import LeafRouter, add_leaves
 SAMPLES_OF_SET = 4
 
 # Rows with most of the gradient (those of the rarest class, or of the tails) that the
-# first working set has at least, as a share of the first sample: 8,192 by default. A set
-# of four samples costs 4.5% on rare positives.
+# first working set has at least, as a share of the first sample: 8,192 by default. A
+# set of four samples costs 4.5% on rare positives.
 RARE_SHARE = 0.125
 
 # Rows that a leaf has at least, in the sample, however small the sample is.
