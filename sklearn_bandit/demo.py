@@ -143,9 +143,7 @@ def boosting(n_threads):
     y = signal + rng.logistic(size=len(X)) > 0.8
     train, test = (X[:n_train], y[:n_train]), (X[n_train:], y[n_train:])
     settings = {"max_iter": 30, "early_stopping": False, "random_state": 0}
-    ours = HistGradientBoostingClassifier(
-        solver="mab", batch_size=32_768, **settings
-    )
+    ours = HistGradientBoostingClassifier(solver="mab", batch_size=32_768, **settings)
     exact = HistGradientBoostingClassifier(solver="exact", **settings).fit(*train)
     return Race(
         task=f"HistGradientBoostingClassifier, {n_train:,} x {n_features}, 30 trees",

@@ -145,9 +145,7 @@ BOOSTING = {
 }
 
 RARE = {
-    "0.5% of 800,000": Task(
-        partial(rare, 800_000, 0.005), {"l2_regularization": 1.0}
-    ),
+    "0.5% of 800,000": Task(partial(rare, 800_000, 0.005), {"l2_regularization": 1.0}),
     "0.1% of 2,000,000": Task(
         partial(rare, 2_000_000, 0.001), {"l2_regularization": 1.0}
     ),

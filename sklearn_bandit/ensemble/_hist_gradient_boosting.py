@@ -41,10 +41,8 @@ class HistGradientBoostingClassifier(
     min_samples_leaf : int, default=20
         Least samples of a leaf. Larger values regularise.
     l2_regularization : float, default=0.0
-        Added to the sum of hessians of a leaf: draws its value towards 0. With rare
-        classes set it, to 1 for example: without it the loss diverges, also with the
-        exact solver (and in scikit-learn), because leaves without the rare class have
-        hessians near 0 and take steps that are far too large.
+        Added to the sum of hessians of a leaf: draws its value towards 0. Set it
+        where classes are rare, to 1 for example: see the user guide.
     max_features : float, default=1.0
         Share of the features that are tried in each node. Fewer regularise.
     max_bins : int, default=255
@@ -87,10 +85,9 @@ class HistGradientBoostingClassifier(
         Weights of the classes; "balanced" gives every class the same total weight.
     solver : {"auto", "exact", "mab"}, default="auto"
         How trees are grown: "exact" on all rows, "mab" on samples of a random working
-        set, "auto" on samples from 250,000 rows on, with more than two classes from
-        500,000. Samples want at most 256 leaves a tree, and "auto" at least 1,000 rows
-        of the rarest class. Where the sample would be more than half of the rows, all
-        are taken.
+        set, "auto" on samples from 500,000 rows on if the rarest class has at least
+        1,000. Samples want at most 256 leaves a tree. Where the sample would be more
+        than half of the rows, all are taken.
     batch_size : int, default=65536
         Rows of the first sample. Too small ones make bad first trees, too large ones
         cost time; the size is doubled as needed.
@@ -131,6 +128,12 @@ class HistGradientBoostingClassifier(
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Feature names, if `X` had any.
+
+    Notes
+    -----
+    Rare classes want an L2 term. Without it the loss diverges with any solver, and in
+    scikit-learn: leaves without the rare class have hessians near 0 and take steps that
+    are far too large.
 
     Examples
     --------
@@ -246,7 +249,8 @@ class HistGradientBoostingRegressor(
     min_samples_leaf : int, default=20
         Least samples of a leaf. Larger values regularise.
     l2_regularization : float, default=0.0
-        Added to the sum of hessians of a leaf: draws its value towards 0.
+        Added to the sum of hessians of a leaf: draws its value towards 0. Set it
+        where classes are rare, to 1 for example: see the user guide.
     max_features : float, default=1.0
         Share of the features that are tried in each node. Fewer regularise.
     max_bins : int, default=255
@@ -287,9 +291,9 @@ class HistGradientBoostingRegressor(
         validation part. The model does not depend on the number of threads.
     solver : {"auto", "exact", "mab"}, default="auto"
         How trees are grown: "exact" on all rows, "mab" on samples of a random working
-        set, "auto" on samples from 250,000 rows on. Samples want at most 256
-        leaves a tree. Where the sample would be more than half of the rows, all are
-        taken.
+        set, "auto" on samples from 500,000 rows on if the rarest class has at least
+        1,000. Samples want at most 256 leaves a tree. Where the sample would be more
+        than half of the rows, all are taken.
     batch_size : int, default=65536
         Rows of the first sample. Too small ones make bad first trees, too large ones
         cost time; the size is doubled as needed.

@@ -159,39 +159,6 @@ def test_the_working_set_grows_with_its_use(data, boosters):
     assert n_rows == sorted(set(n_rows))
 
 
-def test_samples_take_turns(data, monkeypatch):
-    """Also when there is nothing left to join, and when they start anew."""
-    X, y = data[0][:7500], data[1][:7500]
-    taken = []
-    take = SampledBooster._take
-
-    def watched(self, start, size):
-        take(self, start, size)
-        taken.append((self.data.n_rows, self.chosen))
-
-    monkeypatch.setattr(SampledBooster, "_take", watched)
-    HistGradientBoostingRegressor(
-        solver="mab",
-        batch_size=1000,
-        sample_tol=np.inf,
-        max_iter=60,
-        early_stopping=False,
-        random_state=0,
-    ).fit(X, y)
-    n_rows = [n for n, _ in taken]
-    assert n_rows[0] == SAMPLES_OF_SET * 1000
-    assert n_rows[-16] == len(X)
-    uses = np.bincount(np.concatenate([rows for _, rows in taken[-15:]]))
-    assert_array_equal(uses, np.full(len(X), 2))
-    for n, rows in taken:
-        assert len(rows) == 1000
-        assert np.all(np.diff(rows.astype(int)) > 0)
-        assert rows[-1] < n
-    # Rows that join are taken first.
-    first = n_rows.index(len(X))
-    assert taken[first][1][0] == n_rows[first - 1]
-
-
 def test_values_that_only_late_rows_have(boosters):
     """Missing values and categories that no row of the first trees has."""
     n = 20_000
@@ -252,9 +219,7 @@ def test_what_is_not_learnable_asks_for_more_rows(data, sizes):
 
 @pytest.mark.parametrize("n_threads", [2, 3])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_same_model_for_any_number_of_threads(
-    data, n_classes, n_threads, monkeypatch
-):
+def test_same_model_for_any_number_of_threads(data, n_classes, n_threads, monkeypatch):
     X, y = data
     y = np.digitize(y, [0.0, 1.5][: n_classes - 1])
     parameters = {
@@ -351,9 +316,10 @@ def test_auto_is_exact_on_small_data_and_samples_large(data, sizes):
     model = HistGradientBoostingClassifier(max_iter=2, batch_size=3000)
     model._sampling_policy = BoostingPolicy(min_sampling=10_000)
     model.fit(X, labels)
-    assert len(sizes) == 2
-    model._sampling_policy = BoostingPolicy(min_sampling_classes=10_000)
-    model.fit(X, labels)
+    assert len(sizes) == 4
+    labels[:] = 0
+    labels[:999] = 1  # a class too rare for samples
+    model.set_params(early_stopping=False).fit(X, labels)
     assert len(sizes) == 4
 
 

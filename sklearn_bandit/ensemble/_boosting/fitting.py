@@ -347,7 +347,7 @@ class BanditBoosting(ProgressMixin):
             )
         n_rarest = rarest_class(data.all_y) if is_classifier(self) else data.n_samples
         samples = can_route and self._sampling_policy.samples_rows(
-            data.n_samples, self.n_trees_per_iteration_, n_rarest
+            data.n_samples, n_rarest
         )
         if self.solver == "exact" or (self.solver == "auto" and not samples):
             return Booster(data, **options)

@@ -20,7 +20,7 @@ import numpy as np
 
 from cython.parallel cimport prange
 from libc.math cimport sqrtf
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from sklearn_bandit._core.simd cimport simd_void
 

@@ -24,6 +24,7 @@ the gradient (rare classes, heavy tails), it starts with enough of these.
 """
 
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
@@ -35,9 +36,10 @@ from .split_search import EPSILON
 # Samples that fit into the working set, unless it has all rows.
 SAMPLES_OF_SET = 4
 
-# Rows with most of the gradient that the first working set has at least, or all: rows
-# of the rarest class, or as many as make up the fourth powers of heavy tails.
-MIN_RARE_ROWS = 8192
+# Rows with most of the gradient (those of the rarest class, or of the tails) that the
+# first working set has at least, as a share of the first sample: 8,192 by default. A
+# set of four samples costs 4.5% on rare positives.
+RARE_SHARE = 0.125
 
 # Rows that a leaf has at least, in the sample, however small the sample is.
 MIN_SAMPLED_ROWS = 20
@@ -49,8 +51,8 @@ MEMORY = 0.7
 # Share of the working set's value in the value of a leaf; the rest is the sample's. The
 # sample's values fit its noise: they are too large, which is as good as a larger
 # learning rate in early trees, and is paid for later. Test losses over exact in % with
-# 0 / 0.35 / 0.5 / 1 (`sample_tol` of 0.4 to 0.5): flights (800,000 rows, 100 trees) -.04
-# / .05 / .08 / .34, synthetic rows (1M x 28, 300 trees) .18 / .07 / .09 / -.01
+# 0 / 0.35 / 0.5 / 1 (`sample_tol` of 0.4 to 0.5): flights (800,000 rows, 100 trees)
+# -.04 / .05 / .08 / .34, synthetic rows (1M x 28, 300 trees) .18 / .07 / .09 / -.01
 # (`quality.boosting`).
 VALUE_SHARE = 0.35
 
@@ -143,9 +145,9 @@ class SampledBooster(Booster):
     def _start(self):
         n = self.data.n_samples
         size = self._allowed(self.round_size)
-        n_rows = max(SAMPLES_OF_SET * size, MIN_RARE_ROWS / self.rare_share)
-        n_rounds = -(-n_rows // self.round_size)  # the set has whole rounds, or all
-        self.n_scored = self._allowed(int(n_rounds) * self.round_size)
+        # The set has whole rounds, or all rows.
+        n_rounds = max(SAMPLES_OF_SET, ceil(RARE_SHARE / self.rare_share))
+        self.n_scored = self._allowed(n_rounds * self.round_size)
         self.n_splits = sum(map(_count_splits, self.data.predictors))
         order = (n, self.round_size)
         state = self.state
@@ -189,7 +191,7 @@ class SampledBooster(Booster):
         self.n_grown = self.state.size
         if self.sees_all:
             return super().iterate(rng)
-        # Of each tree: gain, promise, sum of hessians times squared values, of hessians.
+        # Of each tree: gain, promise, sums of hessians with and without squared values.
         self.evidence = np.zeros((self.data.raw.shape[1], 4))
         before = self.n_insertions
         trees = super().iterate(rng)
@@ -204,8 +206,7 @@ class SampledBooster(Booster):
         gained += MEMORY * state.gained
         promised += MEMORY * state.promised
         size, n_rows, work = state.size, state.n_rows, state.work + work
-        # The first tree has nothing to be compared with: its rows are drawn by guess.
-        if state.turn > 0 and gained <= (1.0 - self.sample_tol) * promised:
+        if gained <= (1.0 - self.sample_tol) * promised:
             size, gained, promised = self._allowed(2 * size), 0.0, 0.0
         n_rows = self._allowed(max(n_rows, SAMPLES_OF_SET * size))
         if work >= WORK_RATIO * n_rows * self._work_of_row():
@@ -279,7 +280,7 @@ class SampledBooster(Booster):
         return n_insertions, predictor
 
     def _row_weights(self):
-        """Weights of the sampled rows in their places, if values of leaves want them."""
+        """Weights of the sampled rows in their places, if leaf values want them."""
         if self.loss.differentiable:
             return None
         weights = np.zeros(self.data.n_rows)
@@ -326,7 +327,9 @@ class SampledBooster(Booster):
             (nodes["is_leaf"] == 0) & (self.data.has_missing[nodes["feature_idx"]] == 0)
         )
         left, right = nodes["left"][inner], nodes["right"][inner]
-        nodes["missing_go_to_left"][inner] = nodes["count"][left] > nodes["count"][right]
+        nodes["missing_go_to_left"][inner] = (
+            nodes["count"][left] > nodes["count"][right]
+        )
 
 
 def _count_splits(trees):
