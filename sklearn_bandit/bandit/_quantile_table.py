@@ -14,7 +14,7 @@ SMALLEST_SIZE = 4
 LARGEST_SIZE = 1024
 
 
-def quantile_table(delta):
+def quantile_table(delta: float) -> np.ndarray:
     """Radius in units of the standard error, for each effective size.
 
     Student-t with the effective size for the degrees of freedom: most references gain

@@ -313,7 +313,7 @@ cpdef double bernstein_radius(
     bet = min(LARGEST_BET, sqrt(2.0 * log_term / n_used))
     n_bets += <int> ceil(log2(LARGEST_BET / bet))
     log_term = (log_term + log(<double> n_bets)) / n_used
-    spread = variance * (n_used - 1.0) / (n_used * reach * reach)
+    spread = variance / reach / reach * (n_used - 1.0) / n_used
     # No value is farther away than the reach, and those seen are no part of the error.
     radius = 1.0 if isinf(n_total) else 1.0 - n_used / n_total
     bet = LARGEST_BET
