@@ -184,11 +184,12 @@ def failure_rows(name, draw, cost_range, n_trials):
                 failed[radius][i] += result.best[0] != truth
                 if delta == 0.01:
                     share[radius] += result.n_pulls / costs.size / n_trials
-    return [
-        [name, radius, *failed[radius].tolist(), verdict(failed[radius], n_trials)]
-        + [round(share[radius], 3)]
-        for radius in radii
-    ]
+    rows = []
+    for radius in radii:
+        counts = failed[radius].tolist()
+        met = verdict(counts, n_trials)
+        rows.append([name, radius, *counts, met, round(share[radius], 3)])
+    return rows
 
 
 def verdict(failed, n_trials):

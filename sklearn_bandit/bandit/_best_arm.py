@@ -284,6 +284,11 @@ def _check_settings(settings, n_references, max_pulls):
 def _refuse_budget(settings, problem, n_arms):
     """Raise where a budget was not enough to know anything of any arm."""
     needed = n_arms
+    if settings.method == "median-elimination" and settings.delta > 0:
+        raise ValueError(
+            f"tol={settings.tol} takes more samples of costs of this scale than "
+            "max_pulls allows or can be drawn at all."
+        )
     if problem.exact is not None and settings.delta == 0:
         needed *= int(problem.n_total)
     raise ValueError(

@@ -13,6 +13,9 @@ import numpy as np
 from ._elimination import MAX_BATCH
 from ._result import Round
 
+# More samples than this are not counted one by one: no search ends there.
+MAX_SAMPLES = 2.0**53
+
 
 def halve(sampling, max_pulls):
     """Spend a budget in rounds of equal cost, each on half as many arms.
@@ -27,9 +30,14 @@ def halve(sampling, max_pulls):
     arms, k = sampling.arms, sampling.k
     n_rounds = max(1, ceil(log2(arms.n_arms / k)))
     while arms.n_alive > k:
-        n_batch = max(1, max_pulls // (arms.n_alive * n_rounds))
-        if not sampling.sample(n_batch):
+        stop = arms.n_used + max(1, max_pulls // (arms.n_alive * n_rounds))
+        n_done = sampling.n_rounds + 1
+        while arms.n_used < stop:
+            if not sampling.sample(min(stop - arms.n_used, MAX_BATCH)):
+                break
+        if sampling.n_rounds < n_done:
             break
+        sampling.n_rounds = n_done
         sampling.record()
         if sampling.is_exact:
             break
@@ -60,15 +68,16 @@ def eliminate_medians(sampling, settings, random_state):
     ids = np.arange(n_arms)
     tol, delta, n_drawn = settings.tol / 4, settings.delta / 2, 0
     while len(ids) > 1 and delta > 0:
-        scale = settings.sigma[ids].max()
-        n_samples = ceil(8 * (scale / tol) ** 2 * log(3 / delta))
-        if n_samples >= problem.n_total or problem.affordable(len(ids)) < n_samples:
+        n_samples = _samples_for(settings.sigma[ids].max(), tol, delta)
+        if n_samples >= min(problem.n_total, problem.affordable(len(ids)) + 1):
             break
-        references = np.arange(n_drawn, n_drawn + n_samples)
-        if problem.n_total < inf:
-            references = random_state.randint(int(problem.n_total), size=n_samples)
-        chunks = np.split(references, range(MAX_BATCH, n_samples, MAX_BATCH))
-        totals = sum(problem.costs(ids, chunk).sum(axis=1) for chunk in chunks)
+        totals = np.zeros(len(ids))
+        for start in range(0, n_samples, MAX_BATCH):
+            n_chunk = min(MAX_BATCH, n_samples - start)
+            references = n_drawn + start + np.arange(n_chunk)
+            if problem.n_total < inf:
+                references = random_state.randint(int(problem.n_total), size=n_chunk)
+            totals += problem.costs(ids, references).sum(axis=1)
         sampling.means[ids] = totals / n_samples
         n_drawn += n_samples
         sampling.n_rounds += 1
@@ -81,3 +90,13 @@ def eliminate_medians(sampling, settings, random_state):
     if len(ids) > 1 and settings.fall_back and problem.n_total < inf:
         sampling.finish_exactly()
         sampling.note_round()
+
+
+def _samples_for(sigma, tol, delta):
+    """Samples after which a mean errs by more than half of `tol` one time in 3 / delta.
+
+    Hoeffding's bound; infinite where double precision ends.
+    """
+    with np.errstate(over="ignore"):
+        n_samples = 8 * np.square(sigma / tol) * (log(3) - log(delta))
+    return max(1, ceil(n_samples)) if n_samples < MAX_SAMPLES else inf

@@ -7,14 +7,14 @@ from ._radii import student_quantile
 # Effective sizes with a quantile of their own: below, the radius is that of the least;
 # beyond, Student-t is normal to 0.3%. A table does not refuse sizes between this and
 # `LEAST_EFFECTIVE_SIZE`: it is for searches that compare each arm with a base arm that
-# other references chose, one test in a round instead of one for every arm, at error
-# probabilities for which the quantiles of three degrees of freedom are some 40 times as
-# wide as the normal ones. k-medoids never failed with it in 25 held-out subsets.
+# other references chose, one test in a round instead of one for every arm. Quantiles of
+# three degrees of freedom are 6 times the normal one at 1e-4, 22 times at 1e-6.
+# ``benchmarks kmedoids.identity`` counts what follows: none of 100 subsets failed.
 SMALLEST_SIZE = 4
 LARGEST_SIZE = 1024
 
 
-def quantile_table(delta):
+def quantile_table(delta: float) -> np.ndarray:
     """Radius in units of the standard error, for each effective size.
 
     Student-t with the effective size for the degrees of freedom: most references gain

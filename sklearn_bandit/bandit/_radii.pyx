@@ -54,7 +54,8 @@ MIN_EFFECTIVE = 16.0
 LEAST_EFFECTIVE_SIZE = MIN_EFFECTIVE
 
 # The largest bet of the Bernstein radius, in units of the reach: at one a single value
-# at the bound would lose everything. Radii for .6 to .95 differ by less than a tenth.
+# at the bound would lose everything. For n = 128 to 131,072 and variances of 1e-5 to 1,
+# radii for .7 and .9 are .87 to 1.15 times as wide, .99 to 1.02 times at the median.
 cdef double LARGEST_BET = 0.8
 
 cdef enum:
@@ -274,7 +275,8 @@ cpdef double bernstein_radius(
     `delta` is shared among bets a factor of two apart; the smallest radius counts.
 
     Over Maurer and Pontil's closed form (2009, Theorem 4) the term that is proportional
-    to the range is 2 to 3.5 times smaller; the leading term is wider by up to 15%.
+    to the range is 1.6 to 1.8 times smaller, and 3.2 to 3.5 times for differences,
+    whose reach is half their range; the leading term is wider by up to 15%.
 
     Parameters
     ----------
@@ -298,7 +300,7 @@ cpdef double bernstein_radius(
         The radius.
     """
     cdef double log_term, spread, bet, cost, root, radius
-    cdef int i, n_bets = 1
+    cdef int _i, n_bets = 1
 
     if n_used >= n_total:
         return 0.0
@@ -311,11 +313,11 @@ cpdef double bernstein_radius(
     bet = min(LARGEST_BET, sqrt(2.0 * log_term / n_used))
     n_bets += <int> ceil(log2(LARGEST_BET / bet))
     log_term = (log_term + log(<double> n_bets)) / n_used
-    spread = variance * (n_used - 1.0) / (n_used * reach * reach)
+    spread = variance / reach / reach * (n_used - 1.0) / n_used
     # No value is farther away than the reach, and those seen are no part of the error.
     radius = 1.0 if isinf(n_total) else 1.0 - n_used / n_total
     bet = LARGEST_BET
-    for i in range(n_bets):
+    for _i in range(n_bets):
         cost = -log1p(-bet) - bet
         root = bet * bet - 4.0 * cost * (cost * spread + log_term)
         if root >= 0.0:

@@ -12,7 +12,7 @@ cdef Survivors* new_survivors(
     Py_ssize_t n_atoms, Py_ssize_t n_coordinates, Py_ssize_t n_components
 ) noexcept nogil:
     """Room for a search over `n_atoms`; NULL if there is no memory."""
-    # An atom has five doubles, two integers and three floats. Components and coordinates
+    # An atom has five doubles, two integers, three floats. Components and coordinates
     # get as many, so that `allocate` checks the only product that can overflow.
     cdef Survivors* survivors = <Survivors*> allocate(1, sizeof(Survivors))
     cdef double* doubles = <double*> allocate(

@@ -187,9 +187,7 @@ def test_coverage_of_rigorous_radii(name, n_total, delta):
             name,
             n_used,
             n_total,
-            lambda x: bernstein_radius(
-                x.var(ddof=1), cost_range, len(x), delta, total
-            ),
+            lambda x: bernstein_radius(x.var(ddof=1), cost_range, len(x), delta, total),
         )
         assert_at_most(rates, delta)
 
@@ -246,9 +244,7 @@ def test_coverage_of_bernstein_radius_of_rare_values(share, n_total, delta):
         if np.isinf(n_total):
             seen = rng.binomial(n_used, share, 10 * N_REPETITIONS)
         else:
-            seen = rng.hypergeometric(
-                n_rare, 2000 - n_rare, n_used, 10 * N_REPETITIONS
-            )
+            seen = rng.hypergeometric(n_rare, 2000 - n_rare, n_used, 10 * N_REPETITIONS)
         means = np.arange(n_used + 1) / n_used
         variances = means * (1 - means) * n_used / (n_used - 1)
         radii = np.array(

@@ -13,6 +13,7 @@ from sklearn_bandit._compat import Interval
 from sklearn_bandit.bandit import best_arm
 
 RADII = ("paired", "normal", "bernstein", "hoeffding")
+METHODS = ("elimination", "elimination", "sequential-halving", "median-elimination")
 
 
 @st.composite
@@ -26,6 +27,9 @@ def arm_cases(draw, values=VALUES):
         "delta": draw(st.sampled_from((0.0, 5e-324, 0.01, 0.5, 1 - 1e-16))),
         "batch_size": draw(st.sampled_from(list(limits(count)))),
         "radius": draw(st.sampled_from(RADII)),
+        "method": draw(st.sampled_from(METHODS)),
+        "maximize": draw(st.booleans()),
+        "cost_range": draw(st.sampled_from((None, 1e300))),
         "scale": draw(st.sampled_from((None, 5e-324, 1.0, 1e300))),
         "exact": draw(st.sampled_from((None, True, False))),
         "max_pulls": draw(st.sampled_from((None, 1, 10, 1000, 2**62))),
@@ -35,9 +39,8 @@ def arm_cases(draw, values=VALUES):
 
 def ask(case):
     X = make_matrix(case["X"])
-    names = ("k", "delta", "batch_size", "radius", "exact", "max_pulls", "tol")
-    params = {name: case[name] for name in names}
-    params |= {"sigma": case["scale"], "cost_range": case["scale"]}
+    params = {name: value for name, value in case.items() if name not in ("X", "scale")}
+    params["sigma"] = case["scale"]
     result = attempt(
         best_arm,
         lambda arms, references: X[np.ix_(arms, references)],
@@ -71,6 +74,8 @@ def test_without_error_probability_the_best_are_found(case):
     except Refused:
         return
     means = X.mean(axis=1)
+    if case["maximize"]:
+        means = -means
     np.testing.assert_allclose(
         np.sort(means[result.best]), np.sort(means)[: case["k"]], rtol=1e-9, atol=1e-12
     )
