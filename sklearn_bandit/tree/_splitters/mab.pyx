@@ -32,6 +32,7 @@ from sklearn_bandit._core.random cimport random_unit
 from sklearn_bandit._core.simd cimport simd_void
 from sklearn_bandit.bandit._arms cimport eliminate
 from sklearn_bandit.bandit._radii cimport (
+    MIN_EFFECTIVE,
     bernstein_radius,
     effective_size,
     paired_radius,
@@ -416,7 +417,7 @@ cdef class BanditSplitter(Splitter):
         """
         cdef Split* leader = &self.splits[self.arms[self.leader]]
         cdef Py_ssize_t n = self.sample.n_rows
-        cdef double mean, variance, sum_2, sum_4
+        cdef double mean, variance, size, sum_2, sum_4
 
         self.criterion.losses(
             &self.sample.block, rival, &self.sample_totals[0], &self.rival_loss[0], NULL
@@ -428,15 +429,20 @@ cdef class BanditSplitter(Splitter):
             &sum_2, &sum_4,
         )
         variance = n * sum_2 / (total * total)
-        if self.bernstein:
+        size = effective_size(sum_2, sum_4)
+        if not self.bernstein:
+            radius[0] = paired_radius(variance, n, size, share)
+        elif size < MIN_EFFECTIVE:
+            # The bound holds for the values that the sample gives the children. Those
+            # that rest on a handful of rows are not the ones that all rows would give.
+            radius[0] = INFINITY
+        else:
             radius[0] = bernstein_radius(
                 variance,
                 self.criterion.difference_range(rival, leader, &self.sample_totals[0])
                 * n / total,
                 n, share,
             )
-        else:
-            radius[0] = paired_radius(variance, n, effective_size(sum_2, sum_4), share)
         return mean
 
     cdef double missing_share(self, double n_rows) noexcept nogil:
@@ -451,7 +457,9 @@ cdef class BanditSplitter(Splitter):
         cdef Py_ssize_t i
 
         if not self.takes_any:
-            most = self.gain_radius / max(self.gain, 1e-300)
+            most = INFINITY
+            if self.gain > 0.0:
+                most = self.gain_radius / self.gain
         for i in range(self.n_alive):
             if i == self.leader:
                 continue
