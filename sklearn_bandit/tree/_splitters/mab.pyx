@@ -32,19 +32,13 @@ from sklearn_bandit._core.random cimport random_unit
 from sklearn_bandit._core.simd cimport simd_void
 from sklearn_bandit.bandit._arms cimport eliminate
 from sklearn_bandit.bandit._radii cimport (
+    MIN_EFFECTIVE,
     bernstein_radius,
     effective_size,
     paired_radius,
     split_delta,
 )
-from sklearn_bandit.tree._common cimport (
-    MAX_GROUP,
-    MISSING_BIN,
-    SMALL,
-    Block,
-    Limits,
-    Split,
-)
+from sklearn_bandit.tree._common cimport MISSING_BIN, SMALL, Block, Limits, Split
 
 from .exact cimport (
     FOUND,
@@ -53,10 +47,9 @@ from .exact cimport (
     SAMPLED,
     UNDECIDED,
     Outcome,
-    Splitter,
-    is_constant,
 )
-from .row_sample cimport Node, RowSample, Slots
+from .row_sample cimport RowSample, Slots
+from .slots cimport SlotSplitter
 
 cdef enum:
     # Beyond this share (one in so many) of a node's rows a sample does not pay: a row
@@ -69,7 +62,7 @@ cdef enum:
     SAMPLE_BYTES = 1 << 24
 
 
-cdef class BanditSplitter(Splitter):
+cdef class BanditSplitter(SlotSplitter):
     """Best split of a node, by adaptive sampling where it has many rows.
 
     Parameters
@@ -89,13 +82,7 @@ cdef class BanditSplitter(Splitter):
     cdef bint bernstein                 # radii for losses of a known range
     cdef bint is_subset
     cdef Py_ssize_t share               # of a node's rows, one in so many is sampled
-    cdef Node node                      # the present search
     cdef RowSample sample
-    cdef Py_ssize_t n_drawn             # features in the present search
-    cdef Py_ssize_t first_place         # of these in the list of features
-    cdef int kind                       # of the histograms in this search
-    cdef int32_t[::1] drawn             # these features: slot i is for feature drawn[i]
-    cdef int32_t[::1] slot_of           # scratch: the slot of each feature; -1: none
     cdef int32_t[::1] order             # features as they were before the draw
     cdef uint64_t row_random            # random numbers for the sample
     cdef double[::1] leader_loss
@@ -117,7 +104,7 @@ cdef class BanditSplitter(Splitter):
     cdef double gain_radius
 
     def __init__(self, shared, sampling):
-        Splitter.__init__(self, **shared)
+        SlotSplitter.__init__(self, **shared)
         cdef Py_ssize_t n_slots = min(self.max_features, self.n_features), slot, room
         cdef Py_ssize_t n_channels = self.criterion.n_channels
 
@@ -139,8 +126,6 @@ cdef class BanditSplitter(Splitter):
         room = min(LARGEST_SAMPLE, SAMPLE_BYTES // n_slots)
         room = max(min(sampling.n_samples // self.share, room), self.batch_size)
         self.sample = RowSample(self.criterion, room, n_slots)
-        self.drawn = np.empty(n_slots, dtype=np.int32)
-        self.slot_of = np.empty(self.n_features, dtype=np.int32)
         self.order = np.empty(self.n_features, dtype=np.int32)
         # Numbers of its own: features are drawn as without sampling.
         self.row_random = ~self.random
@@ -164,10 +149,6 @@ cdef class BanditSplitter(Splitter):
 
     def __dealloc__(self):
         free(self.splits)
-
-    def slots_needed(self):
-        """Histograms that are held at the same time: those of all features drawn."""
-        return max(min(self.max_features, self.n_features), MAX_GROUP)
 
     cdef Outcome search(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
@@ -211,36 +192,6 @@ cdef class BanditSplitter(Splitter):
         elif outcome == SAMPLED or outcome == FOUND:
             self.n_sampled_nodes += self.is_decided or self.n_alive < self.n_drawn
         return outcome
-
-    cdef void draw_varying(self, Py_ssize_t* n_constant) noexcept nogil:
-        """Draw `max_features` features that vary in the node.
-
-        They are listed in ascending order: neighbours share cache lines.
-        """
-        cdef const Block* block = self.node.block
-        cdef Py_ssize_t place = n_constant[0], n_drawn = 0
-        cdef int32_t feature
-
-        for feature in range(<int32_t> self.n_features):
-            self.slot_of[feature] = -1
-        while n_drawn < self.max_features and place < self.n_features:
-            self.draw(place, 1)
-            feature = self.features[place]
-            if is_constant(
-                block.columns + feature * block.n_rows, self.node.ids, self.node.n
-            ):
-                self.set_aside(place, n_constant)
-            else:
-                self.slot_of[feature] = 0
-                n_drawn += 1
-            place += 1
-        self.first_place = n_constant[0]
-        self.n_drawn = 0
-        for feature in range(<int32_t> self.n_features):
-            if self.slot_of[feature] >= 0:
-                self.slot_of[feature] = <int32_t> self.n_drawn
-                self.drawn[self.n_drawn] = feature
-                self.n_drawn += 1
 
     cdef Outcome sample_and_compare(self, Split* best) noexcept nogil:
         """Sample until a leader is told from its rivals; else go on with all rows."""
@@ -416,7 +367,7 @@ cdef class BanditSplitter(Splitter):
         """
         cdef Split* leader = &self.splits[self.arms[self.leader]]
         cdef Py_ssize_t n = self.sample.n_rows
-        cdef double mean, variance, sum_2, sum_4
+        cdef double mean, variance, size, sum_2, sum_4
 
         self.criterion.losses(
             &self.sample.block, rival, &self.sample_totals[0], &self.rival_loss[0], NULL
@@ -428,15 +379,20 @@ cdef class BanditSplitter(Splitter):
             &sum_2, &sum_4,
         )
         variance = n * sum_2 / (total * total)
-        if self.bernstein:
+        size = effective_size(sum_2, sum_4)
+        if not self.bernstein:
+            radius[0] = paired_radius(variance, n, size, share)
+        elif size < MIN_EFFECTIVE:
+            # The bound holds for the values that the sample gives the children. Those
+            # that rest on a handful of rows are not the ones that all rows would give.
+            radius[0] = INFINITY
+        else:
             radius[0] = bernstein_radius(
                 variance,
                 self.criterion.difference_range(rival, leader, &self.sample_totals[0])
                 * n / total,
                 n, share,
             )
-        else:
-            radius[0] = paired_radius(variance, n, effective_size(sum_2, sum_4), share)
         return mean
 
     cdef double missing_share(self, double n_rows) noexcept nogil:
@@ -451,7 +407,9 @@ cdef class BanditSplitter(Splitter):
         cdef Py_ssize_t i
 
         if not self.takes_any:
-            most = self.gain_radius / max(self.gain, 1e-300)
+            most = INFINITY
+            if self.gain > 0.0:
+                most = self.gain_radius / self.gain
         for i in range(self.n_alive):
             if i == self.leader:
                 continue
@@ -567,84 +525,6 @@ cdef class BanditSplitter(Splitter):
             return UNDECIDED
         self.accept(split, best)
         return FOUND
-
-    cdef void accept(self, const Split* split, Split* best) noexcept nogil:
-        """Return a split of all rows, with the totals of its left child."""
-        cdef double* left = best.left
-
-        best[0] = split[0]
-        best.left = left
-        memcpy(left, split.left, self.criterion.n_channels * sizeof(double))
-
-    cdef void search_slots(
-        self, const Py_ssize_t* slots, Py_ssize_t n_slots, Split* best
-    ) noexcept nogil:
-        """Find the best split of some slots on all rows of the node.
-
-        In the order in which features were drawn: the first of equal ones is taken.
-        """
-        cdef bint by_rank = self.node.block.ranks != NULL and self.n_thresholds == 0
-        cdef Py_ssize_t i
-        cdef int32_t feature
-
-        if not by_rank:
-            self.fill_slots(slots, n_slots)
-        for i in range(self.n_drawn):
-            feature = self.features[self.first_place + i]
-            if not has(slots, n_slots, self.slot_of[feature]):
-                continue
-            if by_rank:
-                self.rank_search.search(
-                    self.node.block, self.node.ids, self.node.n, feature,
-                    self.node.totals, self.node.limits, self.constraints[feature], best,
-                )
-            else:
-                self.scan_slot(self.slot_of[feature], best)
-
-    cdef void fill_slots(
-        self, const Py_ssize_t* slots, Py_ssize_t n_slots
-    ) noexcept nogil:
-        """Put all rows of the node into histograms, neighbours together."""
-        cdef Py_ssize_t i = 0, n_group
-        cdef int32_t group[MAX_GROUP]
-
-        while i < n_slots:
-            n_group = 0
-            while (
-                n_group < MAX_GROUP
-                and i + n_group < n_slots
-                and slots[i + n_group] == slots[i] + n_group
-            ):
-                group[n_group] = self.drawn[slots[i + n_group]]
-                n_group += 1
-            self.criterion.fill(
-                self.node.block, self.node.ids, self.node.n, group, n_group, slots[i],
-                self.kind,
-            )
-            i += n_group
-
-    cdef void scan_slot(self, Py_ssize_t slot, Split* best) noexcept nogil:
-        """Find the best threshold of a slot on all rows of the node."""
-        self.scan(
-            self.node.block, slot, self.drawn[slot], self.kind, self.node.totals,
-            self.node.limits, False, best,
-        )
-
-
-cdef bint has(
-    const Py_ssize_t* slots, Py_ssize_t n_slots, Py_ssize_t slot
-) noexcept nogil:
-    """Whether a slot is among others, which are in ascending order."""
-    cdef Py_ssize_t low = 0, high = n_slots, middle
-
-    while low < high:
-        middle = (low + high) // 2
-        if slots[middle] < slot:
-            low = middle + 1
-        else:
-            high = middle
-    return low < n_slots and slots[low] == slot
-
 
 cdef simd_void add_powers(
     const double* rival, const double* leader, const double* weight, Py_ssize_t n,
