@@ -11,6 +11,8 @@
   the thesis's own rule.
 - ``_building``: how a tree comes to be, node by node, and becomes scikit-learn's.
 
+What forests predict goes through a fifth, ``_prediction``: packed trees.
+
 ``_parameters`` has the estimators' parameters and the counts that they stand for,
 ``_policy`` every number that decides when to sample.
 

@@ -22,7 +22,10 @@ Data flows one way:
    ``_hist_gradient_boosting`` (one level up) has the estimators, whose ``fit`` is in
    ``fitting``. ``policy`` has the numbers by which "auto" decides.
 
+``prediction`` packs the trees of a fitted model (``packed_booster``) when that pays.
+
 All threads are those of one OpenMP, also for what numpy and scikit-learn compute
 (``sklearn_bandit._core.tasks``). The trees of an iteration, one for each class, are
-grown side by side. Losses, predictors and everything after fitting are scikit-learn's.
+grown side by side. Losses, predictors and everything else after
+fitting are scikit-learn's.
 """

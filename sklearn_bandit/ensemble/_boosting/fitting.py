@@ -42,7 +42,7 @@ from .booster import Booster
 from .early_stopping import EarlyStopping
 from .leaf_router import MAX_LEAVES
 from .policy import BoostingPolicy
-from .prediction import add_packed
+from .prediction import add_packed, packed_boosters
 from .row_weight import heavy_share, rarest_class
 from .sampled_booster import SampledBooster
 from .training_rows import TrainingRows
@@ -114,6 +114,7 @@ class BanditBoosting(ProgressMixin):
             sample_weight = finalize_sample_weight(self, sample_weight, y)
             held_out = self._validate_held_out(X_val, y_val, sample_weight_val)
             self._fit(X, y, sample_weight, held_out, known_categories, shown)
+        packed_boosters.forget(self)
         return self
 
     def _preprocess_training(self, X):
