@@ -68,6 +68,12 @@ def make_segment(rows, metric, first, rng, n_threads, delta=0.0):
     Segment
         The rows with their codes.
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Rows that are too large are refused when they are encoded.
+        return _make_segment(rows, metric, first, rng, n_threads, delta)
+
+
+def _make_segment(rows, metric, first, rng, n_threads, delta):
     sample = _draw(rows, N_SAMPLE, rng)
     prepared = sample.astype(np.float64)
     if metric == "cosine":
