@@ -12,6 +12,7 @@ import time
 import tracemalloc
 from functools import lru_cache
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -19,7 +20,7 @@ from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.decomposition import PCA
 from sklearn.metrics import pairwise_distances
 
-from sklearn_bandit.cluster import BanditKMedoids
+from sklearn_bandit.cluster import BanditKMedoids, _medoid_state, _starts
 
 from ..data import load
 from ..harness import Comparison, Contender, Table, benchmark
@@ -469,6 +470,39 @@ def small(options):
                 goals={"kmedoids.fasterpam": 1.0},
                 rounds=rounds,
             )
+
+
+@benchmark("kmedoids.small-matrix")
+def small_matrix(options):
+    """What a state of its own for small matrices saves: `SMALL` against 0."""
+
+    def contender(X, k, n_small):
+        fit = ours(X, "pam", options, k=k)
+
+        def run(seed):
+            with patch.object(_starts, "SMALL", n_small):
+                return fit(seed)
+
+        return run
+
+    D = load_digits().data
+    sets = [
+        ("iris", load_iris().data, 3),
+        ("iris", load_iris().data, 10),
+        ("digits", D[:300], 10),
+        ("digits", D[:700], 10),
+    ]
+    for name, X, k in sets:
+        yield Comparison(
+            title=f"{name}, {X.shape[0]} x {X.shape[1]}, l2, k = {k}",
+            contenders={
+                "small matrix": contender(X, k, _medoid_state.SMALL),
+                "any size": contender(X, k, 0),
+            },
+            quality=loss(X),
+            goals={"any size": 1.1},
+            rounds=21,
+        )
 
 
 @benchmark("kmedoids.cut-over", data=["mnist", "covtype"])
