@@ -19,6 +19,7 @@ from sklearn_bandit.tree._splitters.exact import Splitter
 from sklearn_bandit.tree._splitters.mab import BanditSplitter
 from sklearn_bandit.tree._splitters.mab_thesis import ThesisSplitter
 from sklearn_bandit.tree._splitters.rank_search import RankSearch
+from sklearn_bandit.tree._splitters.settings import SplitSettings
 
 from .builder import Builder
 from .export import to_sklearn_tree
@@ -201,16 +202,6 @@ def make_splitter(estimator, training_set, growth, constraints=None, count_rows=
     n_thresholds = count_thresholds(estimator, training_set)
     if constraints is None:
         constraints = np.zeros(n_features, dtype=np.int8)
-    shared = {
-        "criterion": criterion,
-        "n_bins": packed.n_bins,
-        "max_features": max_features,
-        "n_thresholds": n_thresholds,
-        "constraints": constraints,
-        "max_insertions": MAX_INT64 if budget is None else cap(budget, MAX_INT64),
-        "seed": growth.seed,
-        "count_rows": count_rows,
-    }
     if estimator.solver == "mab-thesis":
         check_thesis_problem(estimator, training_set)
     n_sets = 0
@@ -220,8 +211,21 @@ def make_splitter(estimator, training_set, growth, constraints=None, count_rows=
         and n_thresholds == 0
         and max_features >= n_features
         and estimator.max_leaf_nodes is None
+        and estimator.solver != "mab-thesis"
+        and not growth.is_subset
     ):
         n_sets = policy.count_sets(n_features, criterion.n_channels, n_rows)
+    settings = SplitSettings(
+        criterion=criterion,
+        n_bins=packed.n_bins,
+        max_features=max_features,
+        n_thresholds=n_thresholds,
+        constraints=constraints,
+        max_insertions=MAX_INT64 if budget is None else cap(budget, MAX_INT64),
+        seed=growth.seed,
+        count_rows=count_rows,
+        n_sets=n_sets,
+    )
     has_budget = budget is not None
     if not criterion.has_losses or not policy.samples_nodes(
         estimator,
@@ -230,11 +234,11 @@ def make_splitter(estimator, training_set, growth, constraints=None, count_rows=
         criterion.n_channels,
         has_budget,
     ):
-        splitter = Splitter(**shared, n_sets=n_sets)
+        splitter = Splitter(settings)
         return with_ranks(splitter, training_set, criterion, n_rows)
     if estimator.solver == "mab-thesis":
         return ThesisSplitter(
-            **shared,
+            settings,
             has_missing=packed.has_missing,
             n_classes=training_set.n_classes[0]
             if training_set.is_classification
@@ -244,7 +248,7 @@ def make_splitter(estimator, training_set, growth, constraints=None, count_rows=
             batch_size=estimator.batch_size,
         )
     splitter = BanditSplitter(
-        **shared,
+        settings,
         has_missing=packed.has_missing,
         delta=estimator.delta,
         batch_size=estimator.batch_size,
@@ -254,7 +258,6 @@ def make_splitter(estimator, training_set, growth, constraints=None, count_rows=
         ),
         n_samples=n_rows,
         is_subset=growth.is_subset,
-        n_sets=0 if growth.is_subset else n_sets,
     )
     return with_ranks(splitter, training_set, criterion, n_rows)
 

@@ -153,7 +153,7 @@ cdef class Builder:
         else:
             self.queue = LeafQueue(n_channels)
         self.interrupts = Interrupts()
-        self.criterion.interrupts = self.interrupts
+        splitter.histograms.interrupts = self.interrupts
         self.work = <double*> allocate(n_channels, WORK_TOTALS * sizeof(double))
         if self.work == NULL:
             raise MemoryError

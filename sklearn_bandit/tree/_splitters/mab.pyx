@@ -39,7 +39,6 @@ from sklearn_bandit.tree._common cimport (
     Limits,
     Split,
 )
-from sklearn_bandit.tree._criteria.base cimport Criterion
 
 from .exact cimport (
     FOUND,
@@ -49,8 +48,8 @@ from .exact cimport (
     UNDECIDED,
     Outcome,
     Splitter,
-    is_constant,
 )
+from .row_comparison cimport is_constant
 
 cdef enum:
     # Beyond this share (one in so many) of a node's rows a sample does not pay: a row
@@ -80,8 +79,7 @@ cdef class BanditSplitter(Splitter):
 
     Parameters
     ----------
-    criterion, n_bins, max_features, n_thresholds, constraints, max_insertions, seed, \
-count_rows
+    settings
         As for `Splitter`.
     has_missing : ndarray of shape (n_features,), uint8
         Features with missing values.
@@ -98,8 +96,6 @@ count_rows
     is_subset : bool
         Whether the rows are themselves a sample of those to learn from: then nothing is
         ever searched exactly, and what cannot be told is left undecided.
-    n_sets : int
-        As for `Splitter`.
     """
 
     cdef const uint8_t[::1] has_missing
@@ -132,14 +128,10 @@ count_rows
     cdef readonly Py_ssize_t n_sampled_nodes    # nodes split on a sample
 
     def __init__(
-        self, Criterion criterion, n_bins, max_features, n_thresholds, constraints,
-        max_insertions, seed, count_rows, *, has_missing, delta, batch_size, tol,
-        min_rows, n_samples, is_subset=False, n_sets=0,
+        self, settings, *, has_missing, delta, batch_size, tol, min_rows, n_samples,
+        is_subset=False,
     ):
-        Splitter.__init__(
-            self, criterion, n_bins, max_features, n_thresholds, constraints,
-            max_insertions, seed, count_rows, n_sets,
-        )
+        Splitter.__init__(self, settings)
         cdef Py_ssize_t n_slots = min(self.max_features, self.n_features), slot
 
         self.has_missing = has_missing
@@ -158,14 +150,14 @@ count_rows
         )
         self.places = np.arange(self.sample_room, dtype=np.uint32)
         self.sampled_bins = <uint8_t*> allocate(self.sample_room, n_slots)
-        criterion.reserve_copy(SAMPLE_LEVEL, self.sample_room)
+        self.criterion.reserve_copy(SAMPLE_LEVEL, self.sample_room)
         self.drawn = np.empty(n_slots, dtype=np.int32)
         self.is_drawn = np.empty(self.n_features, dtype=np.uint8)
         self.leader_loss = np.empty(self.sample_room)
         self.rival_loss = np.empty(self.sample_room)
         self.row_weight = np.empty(self.sample_room)
-        self.sample_totals = np.empty(criterion.n_channels)
-        self.lefts = np.empty((n_slots, criterion.n_channels))
+        self.sample_totals = np.empty(self.criterion.n_channels)
+        self.lefts = np.empty((n_slots, self.criterion.n_channels))
         self.mean = np.empty(n_slots)
         self.radius = np.empty(n_slots)
         self.scratch = np.empty(n_slots)
@@ -220,7 +212,7 @@ count_rows
         cdef bint decided = False
         cdef double share
 
-        self.kind = SMALL if self.criterion.is_small_sample(n_most) else 0
+        self.kind = SMALL if self.histograms.is_small_sample(n_most) else 0
         n_rounds = 1 + <Py_ssize_t> ceil(log2(<double> n_most / self.batch_size))
         for i in range(n_alive):
             self.arms[i] = i
@@ -288,7 +280,7 @@ count_rows
         cdef Py_ssize_t i
 
         for i in range(n_alive):
-            self.criterion.clear(self.arms[i], self.kind)
+            self.histograms.clear(self.arms[i], self.kind)
 
     cdef void draw_varying(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
@@ -340,7 +332,7 @@ count_rows
         self.gather_bins(block, n_used, n_new, n_alive)
         for i in range(n_alive):
             self.show_slot(self.arms[i], n_next)
-            self.criterion.fill(
+            self.histograms.fill(
                 &self.sampled, &self.places[n_used], n_new, &first, 1, self.arms[i],
                 self.kind,
             )
@@ -480,7 +472,7 @@ count_rows
             if j < n_left and self.arms[j] == self.fallen[i]:
                 j += 1
             else:
-                self.criterion.clear(self.fallen[i], self.kind)
+                self.histograms.clear(self.fallen[i], self.kind)
         return n_left
 
     cdef Py_ssize_t plan(
@@ -562,7 +554,7 @@ count_rows
             ):
                 group[n_group] = self.drawn[self.arms[i + n_group]]
                 n_group += 1
-            self.criterion.fill(block, ids, n, group, n_group, self.arms[i], self.kind)
+            self.histograms.fill(block, ids, n, group, n_group, self.arms[i], self.kind)
             for j in range(n_group):
                 self.scan(
                     block, self.arms[i] + j, group[j], self.kind, totals, limits, False,

@@ -20,7 +20,6 @@ from libc.string cimport memset
 from sklearn_bandit._core.random cimport random_unit
 from sklearn_bandit.bandit._radii cimport normal_radius, split_delta
 from sklearn_bandit.tree._common cimport N_SLOTS, Block, Limits, Split
-from sklearn_bandit.tree._criteria.base cimport Criterion
 
 from .exact cimport FOUND, NOTHING, OUT_OF_BUDGET, SAMPLED, Outcome, Splitter
 
@@ -34,8 +33,7 @@ cdef class ThesisSplitter(Splitter):
 
     Parameters
     ----------
-    criterion, n_bins, max_features, n_thresholds, constraints, max_insertions, seed, \
-count_rows
+    settings
         As for `Splitter`; there is one output.
     has_missing : ndarray of shape (n_features,), uint8
         Features with missing values; these go right.
@@ -68,14 +66,9 @@ count_rows
     cdef double squared_weight
 
     def __init__(
-        self, Criterion criterion, n_bins, max_features, n_thresholds, constraints,
-        max_insertions, seed, count_rows, *, has_missing, n_classes, entropy, delta,
-        batch_size,
+        self, settings, *, has_missing, n_classes, entropy, delta, batch_size
     ):
-        Splitter.__init__(
-            self, criterion, n_bins, max_features, n_thresholds, constraints,
-            max_insertions, seed, count_rows,
-        )
+        Splitter.__init__(self, settings)
         n_slots = min(self.max_features, self.n_features)
         self.has_missing = has_missing
         self.n_classes = n_classes
@@ -326,9 +319,8 @@ count_rows
             for bin in range(self.n_bins[self.drawn[slot]] - 1):
                 if self.alive[slot, bin]:
                     allowed[bin >> 6] |= (<uint64_t> 1) << (bin & 63)
-            self.criterion.fill(block, ids, n, &self.drawn[slot], 1, 0, 0)
-            self.criterion.scan(
-                0, self.drawn[slot], 0, self.n_bins[self.drawn[slot]], totals, limits,
-                0, allowed, True, best,
+            self.histograms.fill(block, ids, n, &self.drawn[slot], 1, 0, 0)
+            self.scan_allowed(
+                0, self.drawn[slot], 0, totals, limits, allowed, True, best
             )
         return NOTHING if best.feature < 0 else FOUND

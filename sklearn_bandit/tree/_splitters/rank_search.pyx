@@ -31,7 +31,7 @@ from sklearn_bandit.tree._common cimport (
     ranks_of,
     sample_of,
 )
-from sklearn_bandit.tree._criteria.base cimport is_allowed
+from sklearn_bandit.tree._criteria.histograms cimport is_allowed
 from sklearn_bandit.tree._criteria.class_scan cimport xlogx
 
 cdef enum:
