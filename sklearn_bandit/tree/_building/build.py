@@ -1,6 +1,6 @@
 """One tree: which splitter searches its nodes, and the nodes that it grows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -160,19 +160,15 @@ def grow_nodes(estimator, training_set, growth, buffer):
         constraints,
         count_rows=limits.min_samples_leaf > 1,
     )
-    builder = Builder(
-        training_set.packed,
-        splitter,
-        growth.ids,
+    limits = replace(
+        limits,
         max_depth=limits.max_depth - growth.start_depth,
         min_samples_split=max(limits.min_samples_split, growth.min_rows),
-        min_samples_leaf=limits.min_samples_leaf,
         min_weight_leaf=estimator.min_weight_fraction_leaf * growth.total_weight,
-        min_impurity_decrease=estimator.min_impurity_decrease,
-        max_leaf_nodes=limits.max_leaf_nodes,
-        monotonic=constraints is not None,
-        ranker=make_ranker(estimator, training_set),
-        buffer=buffer,
+    )
+    ranker = make_ranker(estimator, training_set)
+    builder = Builder(
+        training_set.packed, splitter, growth.ids, limits, ranker, buffer
     )
     nodes, values = builder.grow()
     return GrownNodes(nodes, values, builder.depth, splitter.n_insertions)
