@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_regression
-from sklearn_bandit.tree._building.builder import Builder
+from sklearn_bandit.tree._building.depth_first import DepthFirstBuilder
 from sklearn_bandit.tree._building.node_buffer import NodeBuffer
 
 from sklearn_bandit import tree
@@ -99,8 +99,8 @@ def make_splitter(estimator, X, y):
     limits = GrowthLimits(
         max_depth=1, min_samples_split=2, min_samples_leaf=1, max_leaf_nodes=-1
     )
-    builder = Builder(
-        training_set.packed, splitter, growth.ids, limits, None, NodeBuffer()
+    builder = DepthFirstBuilder(
+        training_set.packed, splitter, growth.ids, limits, NodeBuffer(), None
     )
     return splitter, builder
 

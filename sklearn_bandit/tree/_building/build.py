@@ -21,7 +21,8 @@ from sklearn_bandit.tree._splitters.mab_thesis import ThesisSplitter
 from sklearn_bandit.tree._splitters.rank_search import RankSearch
 from sklearn_bandit.tree._splitters.settings import SplitSettings
 
-from .builder import Builder
+from .best_first import BestFirstBuilder
+from .depth_first import DepthFirstBuilder
 from .export import to_sklearn_tree
 
 
@@ -166,10 +167,12 @@ def grow_nodes(estimator, training_set, growth, buffer):
         min_samples_split=max(limits.min_samples_split, growth.min_rows),
         min_weight_leaf=estimator.min_weight_fraction_leaf * growth.total_weight,
     )
-    ranker = make_ranker(estimator, training_set)
-    builder = Builder(
-        training_set.packed, splitter, growth.ids, limits, ranker, buffer
-    )
+    grown_from = (training_set.packed, splitter, growth.ids, limits, buffer)
+    if limits.max_leaf_nodes < 0:
+        ranker = make_ranker(estimator, training_set)
+        builder = DepthFirstBuilder(*grown_from, ranker)
+    else:
+        builder = BestFirstBuilder(*grown_from)
     nodes, values = builder.grow()
     return GrownNodes(nodes, values, builder.depth, splitter.n_insertions)
 
