@@ -262,7 +262,7 @@ def signatures(text):
     Comments and strings are blanked first; what is inside brackets of any kind (the
     dimensions of an array, the arguments of a pointer to a function) is one argument.
     """
-    text = re.sub(r'\"\"\".*?\"\"\"', '""', text, flags=re.DOTALL)
+    text = re.sub(r"\"\"\".*?\"\"\"", '""', text, flags=re.DOTALL)
     text = re.sub(r"#[^\n]*", "", text)
     for match in SIGNATURE.finditer(text):
         arguments = match["arguments"]
@@ -272,7 +272,10 @@ def signatures(text):
                 break
             arguments = inner
         names = [part.strip() for part in arguments.split(",")]
-        yield match["name"], len([n for n in names if n not in ("", "*", "self", "cls")])
+        yield (
+            match["name"],
+            len([n for n in names if n not in ("", "*", "self", "cls")]),
+        )
 
 
 def kernels(folder):
@@ -308,9 +311,15 @@ def test_files_are_short(folder):
     ("text", "expected"),
     [
         ("cdef void f(int a, int b) noexcept nogil", [("f", 2)]),
-        ("cdef inline const double* f(\n    int a,  # x, y\n    int b,\n):", [("f", 2)]),
+        (
+            "cdef inline const double* f(\n    int a,  # x, y\n    int b,\n):",
+            [("f", 2)],
+        ),
         ("cdef class A:\n    cdef int f(self, int[:, ::1] a) except -1", [("f", 1)]),
-        ("cdef class A:\n    def __init__(self, a, *, b, c=(1, 2)):", [("__init__", 3)]),
+        (
+            "cdef class A:\n    def __init__(self, a, *, b, c=(1, 2)):",
+            [("__init__", 3)],
+        ),
         ("cdef extern from 'x.h':\n    void f \"g\"(int a)", []),
         ("cdef uint8_t[GROUP * ROWS] values\ncdef int x = f(1, 2, 3)", []),
         ('def f(a):\n    """Not cdef g(a, b)."""\n    g(a, b)', [("f", 1)]),

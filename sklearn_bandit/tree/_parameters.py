@@ -68,7 +68,7 @@ def growth_limits(estimator, n_samples, n_rows):
     estimator : DecisionTreeClassifier or DecisionTreeRegressor
         Its parameters are the limits.
     n_samples : int
-        Samples of the training set, of which some parameters are a share.
+        Samples of the training set, of which some parameters are a fraction.
     n_rows : int
         Samples that the tree is grown on.
 
@@ -167,7 +167,7 @@ def monotonic_constraints(estimator, training_set):
                 "Monotonicity constraints are not supported with multiclass "
                 "classification"
             )
-        # The kernels bound the share of the first class; constraints are on the second.
+        # The kernels bound the fraction of the first class; constraints are on the second.
         constraints *= -1
     return constraints
 

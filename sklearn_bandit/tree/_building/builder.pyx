@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 from sklearn_bandit._core.memory cimport allocate
 from sklearn_bandit.tree._splitters.exact cimport FOUND, SAMPLED, Outcome
 
-from .partition cimport draw_threshold, find_threshold, partition
+from .partition cimport draw_threshold, find_threshold, partition_rows
 
 from .node_buffer import NODE_RECORD
 
@@ -201,7 +201,7 @@ cdef class Builder:
     cdef double improvement(
         self, const double* totals, const double* left, const double* right
     ) noexcept nogil:
-        """Decrease in impurity by a split, weighted by the fraction of the data in the node."""
+        """Decrease in impurity by a split, weighted by the node's part of all weight."""
         return (
             self.criterion.weight(totals) * self.criterion.impurity(totals)
             - self.criterion.weight(left) * self.criterion.impurity(left)
@@ -253,7 +253,7 @@ cdef class Builder:
             return self.splitter.rank_search.ranks.partition(
                 block, ids, n, &self.scratch_ids[0], &self.split
             )
-        return partition(block, ids, n, &self.scratch_ids[0], &self.split)
+        return partition_rows(block, ids, n, &self.scratch_ids[0], &self.split)
 
     cdef void bound(
         self, Pending* child, const Pending* node, double middle

@@ -8,7 +8,7 @@ from .node_buffer cimport NodeBuffer
 
 
 cdef class CopiedRows:
-    cdef readonly Py_ssize_t n_rows         # room for so many
+    cdef readonly Py_ssize_t n_rows         # rows there is room for
     cdef NodeBuffer buffer                  # whose memory these three are:
     cdef uint8_t* rows
     cdef uint8_t* transposed                # the same by columns, if they are wide

@@ -15,7 +15,7 @@ cdef enum:
     # exceed the second-level cache: against 256 KB, 1 MB saved a quarter of the time of
     # a tree on covertype (64 bytes a row) and on MNIST (784), 4 MB another 7% on MNIST.
     COPY_BYTES = 1 << 22
-    # However large the budget: so many bytes of narrow rows, or so many rows.
+    # Within that: bytes of narrow rows, or else rows.
     NARROW_BYTES = 1 << 20
     COPY_ROWS = 16000
     # Larger nodes have histograms to subtract from instead, where there are any.

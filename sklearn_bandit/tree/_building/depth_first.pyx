@@ -200,8 +200,8 @@ cdef class DepthFirstBuilder(Builder):
         if n_varying == 0:
             return
         self.ranker.rank(
-            block, ids, self.copies.origin, node.n, &self.splitter.features[node.n_constant],
-            n_varying, &self.blocks[RANKED],
+            block, ids, self.copies.origin, node.n,
+            &self.splitter.features[node.n_constant], n_varying, &self.blocks[RANKED],
         )
         self.criterion.gather(1, block, ids, node.n, 0, &self.blocks[RANKED])
         for i in range(node.n):

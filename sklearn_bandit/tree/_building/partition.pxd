@@ -5,7 +5,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from sklearn_bandit.tree._common cimport Block, Split
 
 
-cdef Py_ssize_t partition(
+cdef Py_ssize_t partition_rows(
     const Block* block,
     uint32_t* ids,              # rows of the node
     Py_ssize_t n,

@@ -8,7 +8,7 @@ from sklearn_bandit._core.random cimport random_unit
 from sklearn_bandit.tree._common cimport MISSING_BIN, UNKNOWN_BIN, bins_of
 
 
-cdef Py_ssize_t partition(
+cdef Py_ssize_t partition_rows(
     const Block* block, uint32_t* ids, Py_ssize_t n, uint32_t* scratch, Split* split
 ) noexcept nogil:
     """Move the rows that go left to the front, keeping their order.

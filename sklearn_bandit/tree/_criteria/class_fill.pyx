@@ -16,14 +16,14 @@ from sklearn_bandit.tree._common cimport MARK, N_SLOTS
 
 cdef enum:
     # The column-major copy of all samples is read instead of the rows in nodes that
-    # hold at least one in so many of all rows: then each cache line of a column holds
-    # two or more rows of the node.
+    # hold at least one in 32 of all rows: then each cache line of a column holds two or
+    # more rows of the node.
     COLUMN_RATIO = 32
     # Histograms filled in one pass over the rows: more do not stay in the second-level
     # cache.
     FILLED_BYTES = 1 << 17
     # Rows that are fetched ahead of their use: a node's rows have gaps between them,
-    # which the processor cannot foresee.
+    # which the processor does not predict.
     ROWS_AHEAD = 16
     # The bins of a wide row are in different lines: from as many rows on, these are
     # fetched one by one. On MNIST that saved 7% of the time of a tree.

@@ -374,7 +374,7 @@ set_tables()
 cdef Py_ssize_t list_bins(const uint64_t* bitmap, uint8_t* bins) noexcept nogil:
     """List the bins of a bitmap, eight at a time; returns their number.
 
-    `bins` has room for eight more: how many there are cannot be foreseen.
+    `bins` has room for eight more: eight are written for each byte of the bitmap.
     """
     cdef Py_ssize_t n = 0
     cdef uint64_t places

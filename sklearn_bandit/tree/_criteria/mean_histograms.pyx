@@ -65,7 +65,7 @@ cdef class MeanHistograms(Histograms):
     cdef uint8_t* marks                     # of the bins that sparse histograms touch
     cdef double* running                    # totals left of a threshold
     cdef FewRows few                        # the rows of a tiny node
-    cdef Sorted sorted                      # the kernel for so many rows
+    cdef Sorted sorted                      # the kernel for their number
 
     def __init__(self, Criterion criterion, n_slots, n_bins, count_rows, poisson):
         Histograms.__init__(self, criterion, n_slots, n_bins, count_rows)

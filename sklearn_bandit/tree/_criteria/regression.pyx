@@ -126,8 +126,8 @@ cdef class RegressionCriterion(Criterion):
 
         for i in range(n):
             add_moments(
-                block.moments + (start + i) * self.n_moments, self.n_moments, self.poisson,
-                totals + nodes[i] * self.n_channels,
+                block.moments + (start + i) * self.n_moments, self.n_moments,
+                self.poisson, totals + nodes[i] * self.n_channels,
             )
 
     cdef double weight(self, const double* totals) noexcept nogil:
