@@ -201,7 +201,7 @@ cdef class Builder:
     cdef double improvement(
         self, const double* totals, const double* left, const double* right
     ) noexcept nogil:
-        """Decrease in impurity by a split, weighted by the node's part of all weight."""
+        """Decrease in impurity by a split, weighted by the node's part of it all."""
         return (
             self.criterion.weight(totals) * self.criterion.impurity(totals)
             - self.criterion.weight(left) * self.criterion.impurity(left)
