@@ -1,18 +1,35 @@
-"""The engine itself: what pairing, growth and the fall-back are worth."""
+"""The engine itself: what pairing, growth and the fall-back are worth; failures."""
 
 import numpy as np
+from scipy.stats import binom
 from sklearn.metrics import pairwise_distances
 
 from sklearn_bandit.bandit import best_arm
+from sklearn_bandit.neighbors import BanditMIPS
 
 from .data import load
 from .harness import Comparison, Table, benchmark
 
 N_POINTS = 10_000
 
+# Failures are counted over this number of trials, for these error probabilities.
+N_TRIALS = 2_000
+DELTAS = (0.1, 0.01, 0.001)
+
+
+# Ways to tell arms apart, as parameters of `best_arm` by the range of the costs.
+RADII = {
+    "paired": lambda cost_range: {},
+    "paired, range": lambda cost_range: {"cost_range": cost_range},
+    "normal": lambda cost_range: {"radius": "normal"},
+    "bernstein": lambda cost_range: {"radius": "bernstein", "cost_range": cost_range},
+    "hoeffding": lambda cost_range: {"radius": "hoeffding", "cost_range": cost_range},
+}
+NEED_NO_RANGE = ("paired", "normal")
+
 
 def medoid_problem(points):
-    """The 1-medoid problem: arms are points, rewards are distances."""
+    """The 1-medoid problem: arms are points, costs are distances."""
 
     def distances(arms, references):
         return pairwise_distances(points[arms], points[references])
@@ -27,21 +44,20 @@ def radii(options):
     pull = medoid_problem(points)
     truth = best_arm(pull, N_POINTS, N_POINTS, delta=0).best[0]
     rows = []
-    for radius in ("paired", "normal", "bernstein", "hoeffding"):
+    for name, parameters in RADII.items():
         results = [
             best_arm(
                 pull,
                 N_POINTS,
                 N_POINTS,
-                radius=radius,
-                reward_range=28.0,
                 random_state=seed,
+                **parameters(28.0),
             )
             for seed in range(options.rounds or 3)
         ]
         pulls = np.mean([result.n_pulls for result in results])
         right = np.mean([result.best[0] == truth for result in results])
-        rows.append([radius, pulls / N_POINTS**2, float(right)])
+        rows.append([name, pulls / N_POINTS**2, float(right)])
     yield Table(
         title=f"medoid of {N_POINTS:,} MNIST digits, delta = 0.01",
         columns=["radius", "share of all distances", "share of right answers"],
@@ -64,4 +80,163 @@ def medoid(options):
         },
         quality={"medoid": int},
         rounds=3,
+    )
+
+
+# -- failures ------------------------------------------------------------------------
+
+
+def one_best(rng, n_arms, gap):
+    """Means of arms of which one is better than the others by a gap."""
+    return gap * (rng.permutation(n_arms)[:, None] > 0)
+
+
+def rare(n_arms, share, height, n_references=20_000):
+    """One arm is best but on a few references, which make it the worst one."""
+
+    def draw(rng):
+        costs = 0.1 * rng.uniform(-1, 1, (n_arms, n_references))
+        costs[0] -= 0.8 * share * height
+        costs[0, rng.random(n_references) < share] += height
+        return costs
+
+    return draw, 0.2 + height
+
+
+def additive(noise, gap, cost_range=None, n_arms=20, n_references=4096):
+    """One arm is better by a gap; the others are equal."""
+
+    def draw(rng):
+        costs = noise(rng, (n_arms, n_references))
+        return costs + one_best(rng, n_arms, gap)
+
+    return draw, cost_range
+
+
+def bernoulli(rate, gap, n_arms=20, n_references=4096):
+    """Costs of 0 and 1."""
+
+    def draw(rng):
+        draws = rng.random((n_arms, n_references))
+        return (draws < rate + one_best(rng, n_arms, gap)).astype(float)
+
+    return draw, 1.0
+
+
+def common(rng, shape):
+    """Noise that is mostly common to all arms."""
+    return 3 * rng.standard_normal(shape[1]) + 0.5 * rng.standard_normal(shape)
+
+
+# Populations by name: a function that draws costs, and their range where there is one.
+POPULATIONS = {
+    "2 arms, 1% of the references +30": rare(2, 0.01, 30.0),
+    "10 arms, 3% of the references +10": rare(10, 0.03, 10.0),
+    "10 arms, 1% of the references +1000": rare(10, 0.01, 1000.0),
+    "normal": additive(lambda rng, shape: rng.standard_normal(shape), 0.25),
+    "common noise": additive(common, 0.25),
+    "uniform": additive(lambda rng, shape: rng.uniform(0, 1, shape), 0.1, 1.1),
+    "0 or 1, rate 40%": bernoulli(0.4, 0.15),
+    "0 or 1, rate 2%": bernoulli(0.02, 0.05),
+    "heavy tails (Student, 3 df)": additive(
+        lambda rng, shape: rng.standard_t(3, shape), 0.4
+    ),
+    "skewed (exponential)": additive(
+        lambda rng, shape: 1 - rng.exponential(1, shape), 0.25
+    ),
+}
+
+
+@benchmark("engine.failures")
+def failures(options):
+    """Wrong answers of best_arm by radius, over populations with and without tails."""
+    n_trials = options.rounds or N_TRIALS
+    rows = []
+    for name, (draw, cost_range) in POPULATIONS.items():
+        if options.wants(name):
+            rows += failure_rows(name, draw, cost_range, n_trials)
+    yield Table(
+        title=f"wrong answers of best_arm in {n_trials:,} trials, k = 1",
+        columns=["population", "radius", *map(str, DELTAS), "test at 1%", "costs"],
+        rows=rows,
+        note="trial t draws its costs and its order with seed t; 'costs' is the mean "
+        "share of all costs that is computed at delta = 0.01",
+    )
+
+
+def failure_rows(name, draw, cost_range, n_trials):
+    """Count the failures of every radius on one population."""
+    radii = [r for r in RADII if cost_range is not None or r in NEED_NO_RANGE]
+    failed = {radius: np.zeros(len(DELTAS), dtype=int) for radius in radii}
+    share = dict.fromkeys(radii, 0.0)
+    for trial in range(n_trials):
+        costs = draw(np.random.default_rng(trial))
+        truth = costs.mean(axis=1).argmin()
+        for radius in radii:
+            for i, delta in enumerate(DELTAS):
+                result = best_arm(
+                    lambda arms, at, costs=costs: costs[np.ix_(arms, at)],
+                    *costs.shape,
+                    delta=delta,
+                    random_state=trial,
+                    **RADII[radius](cost_range),
+                )
+                failed[radius][i] += result.best[0] != truth
+                if delta == 0.01:
+                    share[radius] += result.n_pulls / costs.size / n_trials
+    return [
+        [name, radius, *failed[radius].tolist(), verdict(failed[radius], n_trials)]
+        + [round(share[radius], 3)]
+        for radius in radii
+    ]
+
+
+def verdict(failed, n_trials):
+    """Whether counts are compatible with failure rates of at most delta."""
+    tails = binom.sf(np.asarray(failed) - 1, n_trials, DELTAS)
+    return "met" if tails.min() > 0.01 else "too many"
+
+
+def products_of_rare_mass(rng, noise, share, d=8192):
+    """Draw two atoms and a query; not they, but their products are sparse.
+
+    The best atom has its part of the product where the query is large, in a few
+    coordinates, and noise where the query is small. The other one is flat and weaker.
+    """
+    signs = rng.choice([-1.0, 1.0], d)
+    order = rng.permutation(d)
+    large, small = order[: d // 3], order[d // 3 :]
+    query, best = np.full(d, 0.03), np.zeros(d)
+    query[large] = 1.0
+    best[large[: int(share * len(large))]] = 1.0
+    n_noise = int(0.4 * len(small))
+    best[small[:n_noise]] = noise * rng.standard_normal(n_noise)
+    flat = rng.uniform(0.5, 1.5, d)
+    flat *= 0.8 * (best @ query) / (flat @ query)
+    atoms = (np.stack([flat, best]) * signs).astype(np.float32)
+    return atoms, (query * signs).astype(np.float32)
+
+
+@benchmark("engine.products")
+def products(options):
+    """Wrong answers of BanditMIPS over fits where the products' mass is rare."""
+    n_fits = options.rounds or 1_000
+    rows = []
+    for sampling in ("uniform", "weighted", "alpha"):
+        for noise, share in ((0.3, 0.06), (1.0, 0.06), (1.0, 0.015)):
+            failed = np.zeros(len(DELTAS), dtype=int)
+            for seed in range(n_fits):
+                atoms, query = products_of_rare_mass(
+                    np.random.default_rng(seed), noise, share
+                )
+                search = BanditMIPS(1, sampling=sampling, random_state=seed).fit(atoms)
+                for i, delta in enumerate(DELTAS):
+                    search.set_params(delta=delta)
+                    failed[i] += search.kneighbors(query[None])[1][0, 0] != 1
+            rows.append([sampling, noise, share, *failed, verdict(failed, n_fits)])
+    yield Table(
+        title=f"wrong answers of BanditMIPS in {n_fits:,} fits, two atoms, d = 8,192",
+        columns=["sampling", "noise", "share", *map(str, DELTAS), "test at 1%"],
+        rows=rows,
+        note="fit t draws its atoms and its coordinates with seed t",
     )

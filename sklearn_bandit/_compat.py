@@ -99,6 +99,7 @@ __all__ = [
     "FIRST_OF_EQUAL_THRESHOLDS",
     "HAS_CALLBACKS",
     "MAX_INT",
+    "MONOTONE_TAKES_MISSING",
     "NODE_DTYPE",
     "PREDICTOR_RECORD_DTYPE",
     "SCORERS",
@@ -121,6 +122,7 @@ __all__ = [
     "_is_arraylike_not_scalar",
     "bootstrap_indices",
     "bootstrap_size",
+    "brute_force_rows",
     "callback_context",
     "callbacks_of",
     "check_early_stopping_loss",
@@ -137,6 +139,7 @@ __all__ = [
     "get_loss",
     "get_small_trainset",
     "is_fitted",
+    "is_plain_tree",
     "is_watched",
     "make_estimator",
     "make_tree",
@@ -147,6 +150,7 @@ __all__ = [
     "preprocess_X",
     "print_iteration",
     "prune_tree",
+    "search_elsewhere",
     "set_oob_score",
     "stopping_scorer",
     "validate_X_predict",
@@ -162,6 +166,15 @@ __all__ = [
 # From scikit-learn 1.8 on, a bootstrap sample is drawn in proportion to the weights;
 # before, it is drawn uniformly and the trees get the weights.
 DRAWS_BY_WEIGHT = "sample_weight" in signature(_generate_sample_indices).parameters
+
+# Whether trees with monotonic constraints take missing values. In scikit-learn 1.6 they
+# refuse to predict them.
+_supports_missing = getattr(
+    DecisionTreeRegressor(monotonic_cst=[1]), "_support_missing_values", None
+)
+MONOTONE_TAKES_MISSING = _supports_missing is None or _supports_missing(
+    np.zeros((1, 1))
+)
 
 # In recent versions bin thresholds depend on the weights of the samples.
 BINS_BY_WEIGHT = "sample_weight" in signature(find_binning_thresholds).parameters
@@ -253,6 +266,19 @@ def make_tree(n_features, n_classes, n_outputs):
         n_categories = np.full(n_features, -1, dtype=np.intp)
         return Tree(n_features, n_classes, n_outputs, n_categories)
     return Tree(n_features, n_classes, n_outputs)
+
+
+def is_plain_tree(tree, is_classifier):
+    """Return whether a fitted tree predicts as scikit-learn's trees of numbers do."""
+    owner, name = DecisionTreeRegressor, "predict"
+    if is_classifier:
+        owner, name = DecisionTreeClassifier, "predict_proba"
+    return (
+        isinstance(tree, owner)
+        and getattr(type(tree), name) is getattr(owner, name)
+        and type(tree.tree_) is Tree
+        and getattr(tree, "is_categorical_", None) is None
+    )
 
 
 def prune_tree(tree):
@@ -372,6 +398,19 @@ def stopping_scorer(model):
 def print_iteration(model, start):
     """Print trees and scores of a model's last iteration, which began at `start`."""
     model._print_iteration_stats(start)
+
+
+# -- neighbours -----------------------------------------------------------------------
+
+
+def brute_force_rows(estimator):
+    """Return the fitted rows if scikit-learn would compute all distances, else None."""
+    return estimator._fit_X if estimator._fit_method == "brute" else None
+
+
+def search_elsewhere(estimator):
+    """Have scikit-learn's neighbours ask the estimator's own ``kneighbors``."""
+    estimator._fit_method = "elsewhere"
 
 
 # -- model selection ------------------------------------------------------------------

@@ -144,7 +144,7 @@ def boosting(n_threads):
     train, test = (X[:n_train], y[:n_train]), (X[n_train:], y[n_train:])
     settings = {"max_iter": 30, "early_stopping": False, "random_state": 0}
     ours = HistGradientBoostingClassifier(
-        solver="mab", leaf_values="sample", batch_size=32_768, **settings
+        solver="mab", batch_size=32_768, **settings
     )
     exact = HistGradientBoostingClassifier(solver="exact", **settings).fit(*train)
     return Race(

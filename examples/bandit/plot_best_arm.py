@@ -9,7 +9,7 @@ every candidate that cannot be the most central one any more, and goes on with t
 """
 
 # %%
-# A cloud of points, and the distances as rewards: each point is an *arm*, the points
+# A cloud of points, and the distances as costs: each point is an *arm*, the points
 # that it is compared with are the *references*.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -58,7 +58,7 @@ costs = {
         n_points,
         n_points,
         radius=radius,
-        reward_range=12.0,
+        cost_range=12.0,
         batch_size=32,
         random_state=0,
     ).n_pulls

@@ -26,7 +26,7 @@ cdef enum:
     SPARE_BYTES_EACH = 1 << 16
 
 
-def start_threads(int n_threads):
+def start_threads(n_jobs, most=None):
     """Start the threads of the loops to come, or as many as the system allows.
 
     They stay until a loop in several threads wants fewer. So it is called before a fit
@@ -34,22 +34,21 @@ def start_threads(int n_threads):
 
     Parameters
     ----------
-    n_threads : int
-        Threads wanted, this one included.
+    n_jobs : int or None
+        As for `effective_n_threads`; this thread is one of them.
+    most : int, optional
+        How many of them there is work for.
 
     Returns
     -------
     int
         How many there are, at least 1.
     """
-    cdef int n_started = 1
+    cdef int n_threads = _wanted(n_jobs, most), n_started = 1
     cdef void* spare
     cdef pthread_t* threads
     cdef unsigned char* marks
 
-    if n_threads > 1:
-        # Not where loops in several threads are impossible.
-        n_threads = effective_n_threads(n_threads)
     if n_threads <= 1:
         return 1
     with nogil:
@@ -69,7 +68,7 @@ def start_threads(int n_threads):
     return n_started
 
 
-def keep_threads(int n_threads):
+def keep_threads(n_jobs, most=None):
     """Start the threads of the loops to come, unless as many have been started before.
 
     For calls of a millisecond, in which starting them anew would show. Threads stay
@@ -77,12 +76,20 @@ def keep_threads(int n_threads):
 
     Parameters
     ----------
-    n_threads : int
-        Threads wanted, this one included.
+    n_jobs, most
+        As for `start_threads`.
 
     Returns
     -------
     int
         How many there are, at least 1.
     """
+    cdef int n_threads = _wanted(n_jobs, most)
+
     return n_threads if n_threads <= most_started else start_threads(n_threads)
+
+
+def _wanted(n_jobs, most):
+    """Return how many threads there should be."""
+    n_threads = effective_n_threads(n_jobs)
+    return n_threads if most is None else min(n_threads, most)

@@ -7,12 +7,23 @@ batches; each arm has a mean and a confidence radius; arms that cannot be best a
 are dropped; only the few that are left are computed exactly.
 
 - ``_radii``: confidence radii, pure functions for Python and for ``nogil`` kernels
-- ``_arms``: paired moments and elimination, with a C-level interface in ``_arms.pxd``
-- ``_best_arm``: :func:`best_arm`, the search for user-defined problems
+- ``_quantile_table``: Student quantiles by effective size
+- ``_moments``: sums of powers, what variances and effective sizes are made of
+- ``_votes``: when a vote is decided before all have voted
+- ``_arms``: the arms of a search and their elimination, also from kernels
+- ``_control_variate``, ``_regression``: what is known of all arms without their costs
+- ``_best_arm``: :func:`best_arm`, the search for user-defined problems; its methods are
+  ``_elimination`` and ``_halving``, what it is given ``_problem``, what it returns
+  ``_result``
 """
 
-from ._best_arm import BestArmResult, best_arm
+from ._best_arm import best_arm
+
+# For the families; not part of the public interface.
+from ._control_variate import ControlVariate as ControlVariate
+from ._quantile_table import quantile_table
 from ._radii import (
+    LEAST_EFFECTIVE_SIZE,
     bernstein_radius,
     effective_size,
     finite_population,
@@ -21,11 +32,15 @@ from ._radii import (
     normal_radius,
     paired_radius,
     split_delta,
+    step_delta,
     student_quantile,
 )
+from ._result import BestArmResult, Round
 
 __all__ = [
+    "LEAST_EFFECTIVE_SIZE",
     "BestArmResult",
+    "Round",
     "bernstein_radius",
     "best_arm",
     "effective_size",
@@ -34,6 +49,8 @@ __all__ = [
     "normal_quantile",
     "normal_radius",
     "paired_radius",
+    "quantile_table",
     "split_delta",
+    "step_delta",
     "student_quantile",
 ]

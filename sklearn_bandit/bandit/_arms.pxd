@@ -18,14 +18,6 @@ cdef Py_ssize_t eliminate(
     double* scratch,        # room for n_alive doubles
 ) noexcept nogil
 
-cdef void add_moments(
-    const double* rewards,      # rewards of one arm on a batch of references
-    const double* baseline,     # those of the pivot (NULL: marginal moments)
-    Py_ssize_t n_batch,
-    double shift,               # subtracted first, against cancellation
-    double* sums,               # sums of the first, second and fourth powers: added to
-) noexcept nogil
-
 
 cdef class Arms:
     cdef readonly Py_ssize_t n_arms     # arms at the start
@@ -34,16 +26,23 @@ cdef class Arms:
     cdef Py_ssize_t[::1] _ids
     cdef Py_ssize_t[::1] _kept
     cdef Py_ssize_t _pivot              # position of the pivot (marginal: the leader)
-    cdef double[::1] _total             # sum of rewards less `_origin`
+    cdef double[::1] _total             # sum of costs less `_origin`
     cdef double[::1] _mean              # relative to the pivot, or marginal
     cdef double[::1] _radius
     cdef double[::1] _shift             # about which the moments are taken
     cdef double[:, ::1] _moments        # sums of 1st, 2nd, 4th powers about the shift
+    cdef double[::1] _size_before       # effective size before the last batch
+    cdef double _n_before               # references behind it
+    cdef double _n_summed               # references behind the moments
     cdef double[::1] _scratch
-    cdef double _origin                 # any one reward: against cancellation
+    cdef double _origin                 # any one cost: against cancellation
     cdef bint _paired
-    cdef list _batches                  # rewards of the survivors, to re-base from
+    cdef list _batches                  # costs of the survivors, to re-base from
 
-    cdef void _add(self, const double[:, ::1] rewards) noexcept nogil
-    cdef void _start_moments(self, const double[:, ::1] rewards) noexcept nogil
+    cdef void _add(
+        self, const double[:, ::1] costs, Py_ssize_t first, Py_ssize_t last
+    ) noexcept nogil
+    cdef void _start_moments(self, const double[:, ::1] costs) noexcept nogil
+    cdef object _compact(self, Py_ssize_t n_before)
+    cdef double _stable_size(self, Py_ssize_t i) noexcept nogil
     cdef Py_ssize_t _kth_best(self, Py_ssize_t k) noexcept nogil

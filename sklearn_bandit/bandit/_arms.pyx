@@ -9,18 +9,24 @@ rounding could turn against it.
 
 import numpy as np
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, fabs, isinf, sqrt
 
+from ._moments cimport add_moments
 from ._radii cimport (
     Quantiles,
     bernstein_radius,
     effective_size,
     hoeffding_radius,
+    needed_samples,
     normal_radius,
     start_quantiles,
     tabled_paired_radius,
 )
 
+
+# An effective size is stable if a batch leaves at least this share of it, per
+# reference. Of normal costs, 2 in 1,000 are taken for unstable at 128 references.
+cdef double STABLE_SIZE = 0.5
 
 # Up to this k values are kept in order during one scan.
 cdef Py_ssize_t SCAN_LIMIT = 16
@@ -111,35 +117,11 @@ cdef Py_ssize_t eliminate(
     return n_left
 
 
-cdef void add_moments(
-    const double* rewards,
-    const double* baseline,
-    Py_ssize_t n_batch,
-    double shift,
-    double* sums,
-) noexcept nogil:
-    """Add one arm's batch to the sums of the powers of its (paired) rewards."""
-    cdef Py_ssize_t j
-    cdef double d, square, sum_1 = 0.0, sum_2 = 0.0, sum_4 = 0.0
-
-    for j in range(n_batch):
-        d = rewards[j] - shift
-        if baseline != NULL:
-            d -= baseline[j]
-        square = d * d
-        sum_1 += d
-        sum_2 += square
-        sum_4 += square * square
-    sums[0] += sum_1
-    sums[1] += sum_2
-    sums[2] += sum_4
-
-
 cdef class Arms:
     """The arms of one search, and what its samples say of them.
 
     All survivors see the same references. With paired radii the arms are compared with
-    the pivot, the k-th best so far, by the differences of their rewards; when the pivot
+    the pivot, the k-th best so far, by the differences of their costs; when the pivot
     changes the differences to the new one are summed anew over the batches kept, so
     that two baselines never mix.
 
@@ -163,6 +145,9 @@ cdef class Arms:
         self._radius = np.full(n_arms, np.inf)
         self._shift = np.zeros(n_arms)
         self._moments = np.zeros((n_arms, 3))
+        self._size_before = np.zeros(n_arms)
+        self._n_before = 0.0
+        self._n_summed = 0.0
         self._scratch = np.empty(n_arms)
         self._paired = paired
         self._batches = []
@@ -174,7 +159,7 @@ cdef class Arms:
 
     @property
     def means(self):
-        """Mean reward of each survivor on the references used."""
+        """Mean cost of each survivor on the references used."""
         return np.asarray(self._total[: self.n_alive]) / self.n_used + self._origin
 
     @property
@@ -187,53 +172,58 @@ cdef class Arms:
         """Confidence radius of each survivor's gap."""
         return np.asarray(self._radius[: self.n_alive]).copy()
 
-    def add(self, const double[:, ::1] rewards, Py_ssize_t k):
-        """Take a batch of rewards, one row a survivor, and choose the pivot.
+    def add(self, const double[:, ::1] costs, Py_ssize_t k):
+        """Take a batch of costs, one row a survivor, and choose the pivot.
 
         Parameters
         ----------
-        rewards : ndarray of shape (n_alive, n_batch)
+        costs : ndarray of shape (n_alive, n_batch)
             Rewards of the survivors on the same new references.
         k : int
             The pivot is the k-th best arm so far.
         """
-        cdef Py_ssize_t pivot, i, j
+        cdef Py_ssize_t pivot, first, i, j
         cdef double total
 
-        if rewards.shape[0] != self.n_alive:
+        if costs.shape[0] != self.n_alive:
             raise ValueError(
-                f"Expected the rewards of {self.n_alive} arms, got {rewards.shape[0]}."
+                f"Expected the costs of {self.n_alive} arms, got {costs.shape[0]}."
             )
         if self.n_used == 0:
-            self._origin = rewards[0, 0]
+            self._origin = costs[0, 0]
         with nogil:
             for i in range(self.n_alive):
                 total = 0.0
-                for j in range(rewards.shape[1]):
-                    total += rewards[i, j] - self._origin
+                for j in range(costs.shape[1]):
+                    total += costs[i, j] - self._origin
                 self._total[i] += total
             pivot = self._kth_best(k)
-        self.n_used += rewards.shape[1]
+        self.n_used += costs.shape[1]
 
         if self._paired:
-            self._batches.append(np.asarray(rewards))
+            self._batches.append(np.asarray(costs))
         if self._pivot >= 0 and (not self._paired or pivot == self._pivot):
             self._pivot = pivot
-            self._add(rewards)
+            self._add(costs, 0, costs.shape[1])
             return
         self._pivot = pivot
-        batches = self._batches if self._paired else [rewards]
+        batches = self._batches if self._paired else [costs]
         self._start_moments(batches[0])
-        for batch in batches:
-            self._add(batch)
+        for i, batch in enumerate(batches):
+            first = 0
+            if i == 0:
+                # By halves, to tell whether its effective size is stable.
+                first = batch.shape[1] // 2
+                self._add(batch, 0, first)
+            self._add(batch, first, batch.shape[1])
 
     def update_radii(
         self,
         str radius,
         double delta,
         double n_total,
-        double sigma,
-        double reward_range,
+        const double[::1] sigma=None,
+        double cost_range=0.0,
     ):
         """Compute the gap and the radius of every survivor.
 
@@ -245,11 +235,14 @@ cdef class Arms:
             Error probability for one arm in this round.
         n_total : float
             References that exist, or infinity.
-        sigma, reward_range : float
-            Scale of a reward ("hoeffding"), length of its interval ("bernstein").
+        sigma : ndarray of shape (n_arms,), default=None
+            Scale of each arm's costs, for "hoeffding".
+        cost_range : float, default=0.0
+            Length of an interval that holds every cost, for "bernstein"; for "paired",
+            0 if it is not known.
         """
         cdef Py_ssize_t i
-        cdef double n = self.n_used, centre, variance, size
+        cdef double n = self.n_used, centre, variance
         cdef double[:, ::1] moments = self._moments
         cdef Quantiles quantiles
 
@@ -259,21 +252,66 @@ cdef class Arms:
             self._mean[i] = self._shift[i] + centre
             variance = max(moments[i, 1] - n * centre * centre, 0.0) / max(n - 1.0, 1.0)
             if radius == "hoeffding":
-                self._radius[i] = hoeffding_radius(sigma, n, delta, n_total)
+                self._radius[i] = hoeffding_radius(
+                    sigma[self._ids[i]], n, delta, n_total
+                )
             elif radius == "bernstein":
                 self._radius[i] = bernstein_radius(
-                    variance, reward_range, n, delta, n_total
+                    variance, cost_range, n, delta, n_total
                 )
             elif radius == "normal":
                 self._radius[i] = normal_radius(variance, n, delta, n_total)
             elif i == self._pivot:
                 self._mean[i] = 0.0
                 self._radius[i] = 0.0
-            else:
-                size = effective_size(moments[i, 1], moments[i, 2])
-                self._radius[i] = tabled_paired_radius(
-                    &quantiles, variance, n, size, n_total
+            elif cost_range > 0.0:
+                self._radius[i] = bernstein_radius(
+                    variance, cost_range + fabs(self._mean[i]), n, delta, n_total
                 )
+            else:
+                self._radius[i] = tabled_paired_radius(
+                    &quantiles, variance, n, self._stable_size(i), n_total
+                )
+
+    def predicted_pulls(self, Py_ssize_t k, double tol, double n_total):
+        """Pulls that it takes to tell the survivors from the k-th best.
+
+        A radius shrinks as the root of the number of references, and to nothing when
+        all have been used.
+
+        Parameters
+        ----------
+        k : int
+            Number of arms wanted.
+        tol : float
+            What is within this of the k-th best need not be told from it.
+        n_total : float
+            References that exist.
+
+        Returns
+        -------
+        float
+            Pulls of all survivors from the first reference on.
+        """
+        cdef Py_ssize_t i
+        cdef double bar, unseen = 1.0 / self.n_used - 1.0 / n_total, total = 0.0
+
+        if unseen <= 0.0:
+            return 1.0 * self.n_alive * n_total
+        for i in range(self.n_alive):
+            self._scratch[i] = self._mean[i]
+        bar = kth_smallest(&self._scratch[0], self.n_alive, min(k, self.n_alive))
+        for i in range(self.n_alive):
+            if isinf(self._radius[i]):
+                total += n_total
+            elif self._radius[i] > 0.0:
+                total += needed_samples(
+                    fabs(self._mean[i] - bar) + tol, self._radius[i] / sqrt(unseen),
+                    n_total,
+                )
+            else:
+                total += self.n_used
+        return total
 
     def eliminate(self, Py_ssize_t k):
         """Drop the arms that cannot be among the best k.
@@ -288,48 +326,114 @@ cdef class Arms:
         kept : ndarray
             Positions of the survivors among those before.
         """
-        cdef Py_ssize_t i, old, n_before = self.n_alive
+        cdef Py_ssize_t n_before = self.n_alive
 
         self.n_alive = eliminate(
             &self._mean[0], &self._radius[0], &self._ids[0], n_before, k, &self._pivot,
             &self._kept[0], &self._scratch[0],
         )
+        return self._compact(n_before)
+
+    def keep(self, const Py_ssize_t[::1] ids):
+        """Drop all arms but these.
+
+        Parameters
+        ----------
+        ids : ndarray
+            Survivors to keep, in increasing order.
+        """
+        cdef Py_ssize_t i, old, n_before = self.n_alive, pivot = -1
+        cdef const Py_ssize_t[::1] places = np.searchsorted(self.ids, ids)
+
+        for i in range(len(places)):
+            old = places[i]
+            if old == self._pivot:
+                pivot = i
+            self._mean[i] = self._mean[old]
+            self._radius[i] = self._radius[old]
+            self._ids[i] = self._ids[old]
+            self._kept[i] = old
+        self._pivot = pivot
+        self.n_alive = len(places)
+        self._compact(n_before)
+
+    def keep_best(self, Py_ssize_t n):
+        """Drop all arms but those with the n smallest means so far; ties by index.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms to keep.
+        """
+        ids = self.ids
+        order = np.lexsort((ids, np.asarray(self._total[: self.n_alive])))
+        self.keep(np.sort(ids[order[:n]]))
+
+    cdef object _compact(self, Py_ssize_t n_before):
+        """Move the survivors' entries together; return their old positions."""
+        cdef Py_ssize_t i, old
+
         for i in range(self.n_alive):
             old = self._kept[i]
             self._total[i] = self._total[old]
             self._shift[i] = self._shift[old]
+            self._size_before[i] = self._size_before[old]
             self._moments[i] = self._moments[old]
         kept = np.asarray(self._kept[: self.n_alive]).copy()
         if self.n_alive < n_before:
             self._batches = [batch[kept] for batch in self._batches]
         return kept
 
-    cdef void _add(self, const double[:, ::1] rewards) noexcept nogil:
-        """Add a batch to the moments, relative to the present pivot."""
+    cdef void _add(
+        self, const double[:, ::1] costs, Py_ssize_t first, Py_ssize_t last
+    ) noexcept nogil:
+        """Add columns of a batch to the moments, relative to the present pivot."""
         cdef Py_ssize_t i
-        cdef const double* baseline = &rewards[self._pivot, 0] if self._paired else NULL
+        cdef const double* baseline = NULL
 
+        if first == last:
+            return
+        if self._paired:
+            baseline = &costs[self._pivot, first]
+        self._n_before = self._n_summed
+        self._n_summed += last - first
         for i in range(self.n_alive):
+            self._size_before[i] = effective_size(
+                self._moments[i, 1], self._moments[i, 2]
+            )
             add_moments(
-                &rewards[i, 0], baseline, rewards.shape[1], self._shift[i],
+                &costs[i, first], baseline, last - first, self._shift[i],
                 &self._moments[i, 0],
             )
 
-    cdef void _start_moments(self, const double[:, ::1] rewards) noexcept nogil:
+    cdef void _start_moments(self, const double[:, ::1] costs) noexcept nogil:
         """Clear the moments, to be taken about the first batch's mean."""
         cdef Py_ssize_t i, j
         cdef double total
 
+        self._n_summed = 0.0
         for i in range(self.n_alive):
             total = 0.0
-            for j in range(rewards.shape[1]):
-                total += rewards[i, j]
+            for j in range(costs.shape[1]):
+                total += costs[i, j]
                 if self._paired:
-                    total -= rewards[self._pivot, j]
-            self._shift[i] = total / rewards.shape[1]
+                    total -= costs[self._pivot, j]
+            self._shift[i] = total / costs.shape[1]
             self._moments[i, 0] = 0.0
             self._moments[i, 1] = 0.0
             self._moments[i, 2] = 0.0
+
+    cdef double _stable_size(self, Py_ssize_t i) noexcept nogil:
+        """Effective size of a survivor's differences; 0 if the last batch shrank it.
+
+        Large differences that are new to the last batch say that there may be more of
+        them than either batch has seen.
+        """
+        cdef double size = effective_size(self._moments[i, 1], self._moments[i, 2])
+
+        if size * self._n_before < STABLE_SIZE * self._size_before[i] * self._n_summed:
+            return 0.0
+        return size
 
     cdef Py_ssize_t _kth_best(self, Py_ssize_t k) noexcept nogil:
         """Position of the k-th smallest total; the present pivot wins a tie."""

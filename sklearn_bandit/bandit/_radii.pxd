@@ -16,9 +16,13 @@ cdef struct Quantiles:
 
 cdef void start_quantiles(Quantiles* table, double delta) noexcept nogil
 cdef double tabled_quantile(Quantiles* table, double df) noexcept nogil
+cdef double coarse_size(double size) noexcept nogil
 
 cpdef double split_delta(
     double delta, Py_ssize_t n_arms, Py_ssize_t n_round, Py_ssize_t n_rounds=*
+) noexcept nogil
+cpdef double step_delta(
+    double delta, Py_ssize_t n_step, Py_ssize_t n_expected=*
 ) noexcept nogil
 cpdef double normal_quantile(double delta) noexcept nogil
 cpdef double student_quantile(double delta, double df) noexcept nogil
@@ -28,7 +32,11 @@ cpdef double hoeffding_radius(
     double sigma, double n_used, double delta, double n_total=*
 ) noexcept nogil
 cpdef double bernstein_radius(
-    double variance, double reward_range, double n_used, double delta, double n_total=*
+    double variance,             # of the values, or of paired differences
+    double reach,                # largest distance of a value from the sample mean
+    double n_used,
+    double delta,
+    double n_total=*,
 ) noexcept nogil
 cpdef double normal_radius(
     double variance, double n_used, double delta, double n_total=*
@@ -43,3 +51,16 @@ cdef double tabled_paired_radius(
     double n_effective,
     double n_total,
 ) noexcept nogil
+
+
+cdef inline double needed_samples(
+    double gap, double scale, double n_total
+) noexcept nogil:
+    """Samples until a gap exceeds its radius ``scale * sqrt(1/n - 1/n_total)``.
+
+    `scale` is the quantile times the standard deviation of one observation. All of the
+    references, or infinity, where there is no gap.
+    """
+    if gap <= 0.0:
+        return n_total
+    return 1.0 / (1.0 / n_total + gap * gap / (scale * scale))

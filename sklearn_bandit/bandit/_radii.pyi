@@ -1,3 +1,6 @@
+LEAST_EFFECTIVE_SIZE: float
+
+def step_delta(delta: float, n_step: int, n_expected: int = ...) -> float: ...
 def split_delta(
     delta: float, n_arms: int, n_round: int, n_rounds: int = 0
 ) -> float: ...
@@ -10,7 +13,7 @@ def hoeffding_radius(
 ) -> float: ...
 def bernstein_radius(
     variance: float,
-    reward_range: float,
+    reach: float,
     n_used: float,
     delta: float,
     n_total: float = ...,

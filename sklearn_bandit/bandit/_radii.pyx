@@ -16,6 +16,10 @@ References
   replacement", Bernoulli 21 (2015).
 - A. Maurer and M. Pontil, "Empirical Bernstein bounds and sample variance
   penalization", COLT (2009).
+- X. Fan, I. Grama and Q. Liu, "Exponential inequalities for martingales with
+  applications", Electronic Journal of Probability 20 (2015).
+- I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random variables by
+  betting", JRSS B 86 (2024).
 - E. Even-Dar, S. Mannor and Y. Mansour, "Action elimination and stopping
   conditions for the multi-armed bandit and reinforcement learning problems",
   JMLR 7 (2006).
@@ -27,20 +31,31 @@ References
 
 from libc.math cimport (
     INFINITY,
+    ceil,
     erfc,
     exp,
     fabs,
+    floor,
     frexp,
     isinf,
     ldexp,
     lgamma,
     log,
+    log1p,
+    log2,
     pi,
     sqrt,
 )
 from libc.string cimport memset
 
 MIN_EFFECTIVE = 16.0
+
+# The same for Python, where declared names are not seen.
+LEAST_EFFECTIVE_SIZE = MIN_EFFECTIVE
+
+# The largest bet of the Bernstein radius, in units of the reach: at one a single value
+# at the bound would lose everything. Radii for .6 to .95 differ by less than a tenth.
+cdef double LARGEST_BET = 0.8
 
 cdef enum:
     MAX_ITERATIONS = 200
@@ -74,7 +89,34 @@ cpdef double split_delta(
     """
     if n_rounds > 0:
         return delta / (<double> n_arms * n_rounds)
-    return delta / (<double> n_arms * n_round * (n_round + 1.0))
+    return step_delta(delta, n_round) / n_arms
+
+
+cpdef double step_delta(
+    double delta, Py_ssize_t n_step, Py_ssize_t n_expected=0
+) noexcept nogil:
+    """Divide an error probability among steps whose number is not known.
+
+    Step t has the share ``(e + 1) / ((t + e) (t + e + 1))``, for e expected steps. The
+    shares sum to one over all steps, and are nearly equal for the first e of them.
+
+    Parameters
+    ----------
+    delta : float
+        Error probability of all steps together.
+    n_step : int
+        The present step, counted from 1.
+    n_expected : int, default=0
+        Of which order the number of steps is.
+
+    Returns
+    -------
+    float
+        Error probability for this step.
+    """
+    cdef double place = n_step + n_expected
+
+    return delta * (n_expected + 1.0) / (place * (place + 1.0))
 
 
 cpdef double normal_quantile(double delta) noexcept nogil:
@@ -213,24 +255,36 @@ cpdef double hoeffding_radius(
 
 cpdef double bernstein_radius(
     double variance,
-    double reward_range,
+    double reach,
     double n_used,
     double delta,
     double n_total=INFINITY,
 ) noexcept nogil:
-    """Radius for bounded rewards of unknown variance.
+    """Radius for bounded values of unknown variance: an empirical Bernstein bound.
 
-    Empirical Bernstein bound of Maurer and Pontil (2009, Theorem 4),
-    ``sqrt(2 V log(2/delta) / n) + 7 R log(2/delta) / (3 (n - 1))``; without
-    replacement the empirical Bernstein-Serfling bound of Bardenet and Maillard (2015,
-    Theorem 4.3) where it is smaller.
+    Holds for every population within the bounds, however rare its large values are. A
+    mean m is refused where a bet against it would have multiplied its stake by more
+    than ``1 / delta`` (Waudby-Smith and Ramdas, 2024). The stake after n values,
+    ``prod(1 + b (x - m))``, has an expectation of at most one: with replacement because
+    the factors are independent, without by Maclaurin's inequality for the elementary
+    symmetric means of the population. Fan, Grama and Liu's inequality (2015),
+    ``log(1 + u) >= u - psi(v) (u / v)^2`` for ``u >= -v`` and
+    ``psi(v) = -log(1 - v) - v``, bounds the stake by the mean and the variance of the
+    sample, so that the refused means begin at the root of a quadratic equation.
+    `delta` is shared among bets a factor of two apart; the smallest radius counts.
+
+    Over Maurer and Pontil's closed form (2009, Theorem 4) the term that is proportional
+    to the range is 2 to 3.5 times smaller; the leading term is wider by up to 15%.
 
     Parameters
     ----------
     variance : float
-        Sample variance of the rewards.
-    reward_range : float
-        Length of an interval that holds every reward.
+        Sample variance of the values.
+    reach : float
+        Largest distance from the sample mean that a value can have. The length of an
+        interval that holds every value always serves. For differences of values from
+        one such interval of length R, ``R + abs(mean difference)`` is smaller than
+        their range, ``2 R``.
     n_used : float
         Number of references sampled.
     delta : float
@@ -243,22 +297,34 @@ cpdef double bernstein_radius(
     float
         The radius.
     """
-    cdef double log_term, radius, serfling
+    cdef double log_term, spread, bet, cost, root, radius
+    cdef int i, n_bets = 1
 
     if n_used >= n_total:
         return 0.0
-    if delta <= 0.0 or n_used < 2.0:
+    if delta <= 0.0 or n_used < 1.0:
         return INFINITY
-    log_term = log(2.0 / delta)
-    radius = sqrt(2.0 * variance * log_term / n_used)
-    radius += 7.0 * reward_range * log_term / (3.0 * (n_used - 1.0))
-    if not isinf(n_total):
-        # kappa = 7/3 + 3/sqrt(2)
-        log_term = log(5.0 / delta)
-        serfling = sqrt(2.0 * _serfling(n_used, n_total) * variance * log_term / n_used)
-        serfling += 4.454653676892976 * reward_range * log_term / n_used
-        radius = min(radius, serfling)
-    return radius
+    if reach <= 0.0:
+        return 0.0
+    # In units of the reach. The best bet for the largest variance is the smallest one.
+    log_term = log(1.0 / delta)
+    bet = min(LARGEST_BET, sqrt(2.0 * log_term / n_used))
+    n_bets += <int> ceil(log2(LARGEST_BET / bet))
+    log_term = (log_term + log(<double> n_bets)) / n_used
+    spread = variance * (n_used - 1.0) / (n_used * reach * reach)
+    # No value is farther away than the reach, and those seen are no part of the error.
+    radius = 1.0 if isinf(n_total) else 1.0 - n_used / n_total
+    bet = LARGEST_BET
+    for i in range(n_bets):
+        cost = -log1p(-bet) - bet
+        root = bet * bet - 4.0 * cost * (cost * spread + log_term)
+        if root >= 0.0:
+            # The smaller solution of bet * r - cost * (spread + r^2) = log_term
+            radius = min(
+                radius, 2.0 * (cost * spread + log_term) / (bet + sqrt(root))
+            )
+        bet *= 0.5
+    return reach * radius
 
 
 cpdef double normal_radius(
@@ -384,6 +450,20 @@ cdef double tabled_quantile(Quantiles* table, double df) noexcept nogil:
     if table.values[place] == 0.0:
         table.values[place] = student_quantile(table.delta, df)
     return table.values[place]
+
+
+cdef double coarse_size(double size) noexcept nogil:
+    """An effective size, rounded down to a quarter of a power of two.
+
+    One or two quantiles then serve all arms of a search that is over in fewer
+    microseconds than a table takes to fill; radii are wider by a few per cent. Measured
+    in pursuits of SimpleSong of one minute, five atoms, sampled coefficients
+    (``benchmarks mips.song``): a fit takes 0.84 ms, and 0.95 ms without rounding.
+    """
+    cdef int exponent
+    cdef double mantissa = frexp(size, &exponent)
+
+    return ldexp(floor(8.0 * mantissa) / 8.0, exponent)
 
 
 cdef double _density(double x, double df) noexcept nogil:

@@ -2,19 +2,19 @@
 
 One way through the files, each with one subject:
 
-- ``_kmedoids``: :class:`BanditKMedoids`, the estimator: validation, restarts, hand-over
-- ``_metrics``: where distances come from, by *position* in one random order
-- ``_distances``: the fast ones, kernels over matrix products and l1
-- ``_cache``: distances that are kept, within a number of bytes
-- ``_control_variate``: what is known of all candidates without their distances
-- ``_reference_sample``: the references that all searches share, and the survivors of
-  passes over them
-- ``_medoid_state``: the medoids so far, and exact searches among a few arms
+- ``_kmedoids``: :class:`BanditKMedoids`, the estimator: fit, prediction, hand-over
+- ``_samples``: samples, weights and first medoids of the caller, checked
+- ``_distances``: a folder: where distances come from, by *position* in one random order
+- ``_starts``: choice of the search, and its way from the first medoids to the last
 - ``_pam``, ``_bandit_pam``, ``_eager``: what a BUILD and a SWAP step are
-- ``_sampled_passes``, ``_exact_passes``: the kernels of passes over distances
 - ``_init``: first medoids other than BUILD's
+- ``_medoid_state``: the medoids so far, and exact searches among a few arms
+- ``_reference_sample``: the references that all searches share, and passes over them
+- ``_survivors``: the arms that are still in a search
+- ``_distance_variate``: what squared distances say of all arms
+- ``_sampled_passes``, ``_exact_passes``: the kernels of passes over distances
 
-Confidence radii come from :mod:`sklearn_bandit.bandit`.
+Confidence radii and control variates come from :mod:`sklearn_bandit.bandit`.
 """
 
 from ._kmedoids import BanditKMedoids

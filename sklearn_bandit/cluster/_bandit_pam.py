@@ -1,23 +1,23 @@
 """PAM's path by best-arm identification (BanditPAM, thesis ch. 2; BanditPAM++).
 
-Each BUILD step and each SWAP step is a search for the arm with the least mean reward
-over all samples. A search goes in three stages:
+Each BUILD step and each SWAP step is a search for the arm with the least mean cost over
+all samples. A search goes in three stages:
 
-1. *Scouts.* The first block of references ranks all arms; the best few are computed
-   exactly, and the best of them becomes the base arm.
-2. *Elimination.* All arms are compared with the base arm on further references, by the
-   differences of their rewards on the same reference, and by what is known of them on
-   all references (`_control_variate`). An arm whose difference is above zero by more
-   than its confidence radius is dropped. The sample grows for the undecided arms. Their
+1. *A leader.* The first block of references ranks all arms; the best few are computed
+   exactly, and the best of them becomes the leader.
+2. *Elimination.* All arms are compared with the leader on further references, by the
+   differences of their costs on the same reference, and by what is known of them on all
+   references (`_distance_variate`). An arm whose difference is above zero by more than
+   its confidence radius is dropped. The sample grows for the undecided arms. Their
    distances are kept: the arms that one search could not decide early are mostly those
    of the next.
 3. *Exact.* The few arms that are left are computed exactly.
 
-If the base arm is poor, very many arms are better and none of them can be dropped. Then
-the best survivors by estimate are computed exactly, the best of them becomes the base
-arm, and the references so far count as known from there on.
+If the leader is poor, very many arms are better and none of them can be dropped. Then
+the best survivors by estimate are computed exactly, the best of them becomes the
+leader, and the references so far count as known from there on.
 
-A search fails only if the one best arm is dropped. The base arm it is compared with was
+A search fails only if the one best arm is dropped. The leader it is compared with was
 chosen on other references than those of the test, so the comparison is a single test in
 each round: the error probability is divided among searches and rounds, not among arms,
 and the radii stay small. They are asymptotic (Student-t with a guard on the effective
@@ -28,19 +28,19 @@ from math import ceil, log
 
 import numpy as np
 
-from ..bandit import split_delta, student_quantile
+from ..bandit import quantile_table, split_delta, step_delta
 
-# Arms computed exactly to choose the base arm.
-N_SCOUTS = 8
+# Arms computed exactly to choose the leader.
+N_LEADING = 8
 
 # As many survivors are computed exactly without further sampling. MNIST, n = 10,000:
 # with 32, 64 and 128 1.13, 1.07 and 1.10 seconds, and 0.34, 0.34 and 0.36 of the pairs.
 N_FEW = 64
 
-# From so many blocks of references on, more survivors than `max_exact` are taken for a
-# sign of a poor base arm. On MNIST, n = 70,000, a BUILD step had 4,838 survivors after
+# From this many blocks of references on, more survivors than `max_exact` are taken for
+# a sign of a poor leader. On MNIST, n = 70,000, a BUILD step had 4,838 survivors after
 # 31,744 references and took half of all distances.
-POOR_BASE = 8
+POOR_LEADER = 8
 
 # Rounding of float32 distances, relative to the mean distance.
 ROUNDING = 1e-6
@@ -54,11 +54,6 @@ LEAST_BUDGET = 2**28
 # The sample of a search grows by this factor from round to round. With twice, MNIST
 # takes a fifth more distances (n = 10,000: 0.33-0.53 of the pairs, not 0.28-0.41).
 GROWTH = 1.5
-
-# Effective sizes with a quantile of their own: below, the radius is that of the least;
-# beyond, Student-t is normal to 0.3%.
-SMALLEST_SIZE = 4
-LARGEST_SIZE = 1024
 
 
 class BanditSearch:
@@ -80,7 +75,7 @@ class BanditSearch:
     Attributes
     ----------
     n_known : int
-        Leading references that the medoids or the base arm may have been chosen on.
+        Leading references that the medoids or the leader may have been chosen on.
     n_truncated : int
         Searches in which more than `max_exact` arms were left when the budget was used
         up, so that only the best of them by estimate were computed.
@@ -116,11 +111,10 @@ class BanditSearch:
         means, _, known = sample.means(
             clusters, self.n_known, range(sample.n), build=True
         )
-        scouts = smallest(means, N_SCOUTS)
-        leader, loss = clusters.best_addition(scouts)
-        base = clusters.rewards(leader)
+        leader, loss = clusters.best_addition(smallest(means, N_LEADING))
+        costs = clusters.costs(leader)
         slack = ROUNDING * clusters.in_scale(loss)
-        arms = self._eliminate(base, slack, delta, known, loss, build=True)
+        arms = self._eliminate(costs, slack, delta, known, loss, build=True)
         arm, _ = clusters.best_addition(np.union1d(arms, [leader]))
         clusters.add(arm)
 
@@ -131,17 +125,16 @@ class BanditSearch:
         means, _, known = sample.means(
             clusters, self.n_known, range(sample.n), build=False
         )
-        scouts = smallest(means, N_SCOUTS)
-        arm, removed, change = clusters.best_swap(scouts)
+        arm, removed, change = clusters.best_swap(smallest(means, N_LEADING))
         loss = clusters.in_scale(abs(clusters.loss))
         if clusters.is_improvement(change, self.tol):
-            base, slack = clusters.rewards(arm, removed), ROUNDING * loss
+            costs, slack = clusters.costs(arm, removed), ROUNDING * loss
             leaders = [arm]
         else:
-            base, slack = clusters.present(), (ROUNDING - self.tol) * loss
+            costs, slack = clusters.present(), (ROUNDING - self.tol) * loss
             leaders = []
         least = min(change, 0.0)
-        arms = self._eliminate(base, slack, delta, known, least, build=False)
+        arms = self._eliminate(costs, slack, delta, known, least, build=False)
         arm, removed, change = clusters.best_swap(np.union1d(arms, leaders).astype(int))
         if not clusters.is_improvement(change, self.tol):
             return False
@@ -149,42 +142,36 @@ class BanditSearch:
         return True
 
     def _swap_delta(self, delta):
-        """Share of the next SWAP search.
-
-        The number of swaps is not known, but it is of the order of k: search t gets the
-        share (k + 1) / ((t + k) (t + k + 1)), and all together get one.
-        """
+        """Share of the next SWAP search: the number of swaps is of the order of k."""
         self._n_swap_searches += 1
-        k = self.clusters.n_clusters
-        place = self._n_swap_searches + k
-        return delta * (k + 1) / (place * (place + 1))
+        return step_delta(delta, self._n_swap_searches, self.clusters.n_clusters)
 
-    def _eliminate(self, base, slack, delta, known=None, value=None, *, build):
-        """Arms that may be better than the base arm, few enough to compute.
+    def _eliminate(self, leader, slack, delta, known=None, value=None, *, build):
+        """Arms that may be better than a leader of given costs, few enough to compute.
 
-        With `value`, the loss or its change by the base arm, a better one is sought if
+        With `value`, the loss or its change by the leader, a better one is sought if
         very many arms seem to be better; it is among those returned.
         """
         clusters, sample, n = self.clusters, self.sample, self.sample.n
         n_rounds = 1 + max(ceil(log(n / self.n_known, GROWTH)), 0)
         quantiles = quantile_table(split_delta(delta, 1, 1, n_rounds))
-        survivors = sample.survivors(clusters, base, self.n_known, known, build=build)
+        survivors = sample.survivors(clusters, leader, self.n_known, known, build=build)
         survivors.eliminate(quantiles, slack, self.dense)
         budget = max(SAMPLE_BUDGET * self.max_exact * n, LEAST_BUDGET)
         leaders = []
         while not self._is_few(survivors):
             if value is not None and self._may_be_poor(survivors):
-                arm, found, rewards = self._best_survivor(survivors, build)
+                arm, found, leader = self._best_survivor(survivors, build)
                 if clusters.is_improvement(found - value, self.tol):
-                    sample.rebase(survivors, clusters, base, rewards, build=build)
-                    base, value = rewards, found
+                    sample.change_leader(survivors, leader)
+                    value = found
                     slack = ROUNDING * clusters.in_scale(abs(clusters.loss))
                     leaders.append(arm)
             stop = sample.whole_blocks(GROWTH * survivors.n_used)
             budget -= len(survivors) * (stop - survivors.n_used)
             if budget < 0:
                 break
-            sample.extend(survivors, clusters, base, stop, build=build)
+            sample.extend(survivors, stop)
             survivors.eliminate(quantiles, slack, self.dense)
         survivors.keep(np.flatnonzero(~np.isin(survivors.arms, clusters.medoids)))
         if len(survivors) > self.max_exact:
@@ -194,23 +181,23 @@ class BanditSearch:
         return np.union1d(survivors.arms, leaders).astype(np.intp)
 
     def _may_be_poor(self, survivors):
-        """Whether so many arms are left that the base arm may be far from the best."""
+        """Whether so many arms are left that the leader may be far from the best."""
         n_tested = survivors.n_used - survivors.n_known
         return (
             self.max_exact < len(survivors) < survivors.n_total
-            and survivors.n_used >= POOR_BASE * self.n_known
+            and survivors.n_used >= POOR_LEADER * self.n_known
             and 2 * n_tested >= survivors.n_known
         )
 
     def _best_survivor(self, survivors, build):
-        """Return the best survivor, its loss or change of the loss, and its rewards."""
+        """Return the best survivor, its loss or change of the loss, and its costs."""
         clusters = self.clusters
-        scouts = survivors.arms[smallest(survivors.means, N_SCOUTS)]
+        arms = survivors.arms[smallest(survivors.means, N_LEADING)]
         if build:
-            arm, found = clusters.best_addition(scouts)
-            return arm, found, clusters.rewards(arm)
-        arm, removed, found = clusters.best_swap(scouts)
-        return arm, found, clusters.rewards(arm, removed)
+            arm, found = clusters.best_addition(arms)
+            return arm, found, clusters.costs(arm)
+        arm, removed, found = clusters.best_swap(arms)
+        return arm, found, clusters.costs(arm, removed)
 
     def _is_few(self, survivors):
         """Whether the survivors had better be computed exactly than sampled further."""
@@ -219,21 +206,6 @@ class BanditSearch:
                 survivors.n_used == survivors.n_total
             )
         return len(survivors) <= min(N_FEW, self.max_exact)
-
-
-def quantile_table(delta):
-    """Radius in units of the standard error, for each effective size.
-
-    Student-t with the effective size for the degrees of freedom: most references gain
-    nothing from a candidate, and few of them may hold most of the variance. Entries are
-    computed on a grid and hold from there on, on the safe side.
-    """
-    table = np.empty(LARGEST_SIZE + 1)
-    sizes = np.geomspace(SMALLEST_SIZE, LARGEST_SIZE, 100).astype(int)
-    table[:SMALLEST_SIZE] = student_quantile(delta, SMALLEST_SIZE - 1)
-    for size in np.unique(sizes).tolist():
-        table[size:] = student_quantile(delta, size - 1)
-    return table
 
 
 def smallest(values, n):

@@ -17,10 +17,10 @@ from sklearn_bandit._core.openmp cimport thread_num
 from sklearn_bandit._core.simd cimport simd_void
 
 cdef enum:
-    # Arms at a time, references turned to reference-major order at a time, references
-    # whose sums are one task.
+    # Arms at a time, references transposed to reference-major order at a time,
+    # references whose sums are one task.
     STRIP = 512
-    TURN = 64
+    TRANSPOSED = 64
     SEGMENT = 4096
     # Sums of one thread stay within this many bytes, a quarter of a 512 KB L2: with
     # many clusters there are fewer arms at a time.
@@ -98,7 +98,8 @@ def _exact_sums(
     BUILD: the losses. SWAP: what adding an arm changes, and what more (or less) it
     changes if a medoid is removed.
     """
-    cdef Py_ssize_t n = columns.shape[0], n_arms = columns.shape[1], t
+    cdef Py_ssize_t n = columns.shape[0], n_arms = columns.shape[1]
+    cdef Py_ssize_t t, start, stop, first
     cdef int n_planes = 1 + n_clusters
     cdef Py_ssize_t strip = STRIP
     while strip > 16 and strip * n_planes * 8 > SCRATCH_BYTES:
@@ -109,56 +110,55 @@ def _exact_sums(
     cdef Py_ssize_t n_segments = (n + SEGMENT - 1) // SEGMENT
     cdef double[:, :, :, ::1] sums = np.zeros((n_segments, n_strips, n_planes, strip))
     dtype = np.float32 if floating is float else np.float64
-    cdef floating[:, :, ::1] turned = np.empty((n_threads, TURN, strip), dtype=dtype)
+    cdef floating[:, :, ::1] scratch = np.empty(
+        (n_threads, TRANSPOSED, strip), dtype=dtype
+    )
 
     for t in prange(
         n_strips * n_segments, nogil=True, schedule="dynamic", num_threads=n_threads
     ):
-        _exact_strip(
-            columns, weights, nearest, second, labels, n_clusters,
-            t % n_segments * SEGMENT, min(t % n_segments * SEGMENT + SEGMENT, n),
-            t // n_segments * strip, min(strip, n_arms - t // n_segments * strip),
-            strip, &turned[thread_num(), 0, 0],
-            &sums[t % n_segments, t // n_segments, 0, 0],
+        start = t % n_segments * SEGMENT
+        stop = min(start + SEGMENT, n)
+        first = t // n_segments * strip
+        _add_strip(
+            columns[start:stop, first:min(first + strip, n_arms)], weights[start:stop],
+            nearest[start:stop], second[start:stop], labels[start:stop],
+            scratch[thread_num()], sums[t % n_segments, t // n_segments],
         )
     total = np.asarray(sums).sum(axis=0) if n_segments > 1 else np.asarray(sums)[0]
     return total.transpose(1, 0, 2).reshape(n_planes, -1)[:, :n_arms]
 
 
-cdef void _exact_strip(
+cdef void _add_strip(
     const floating[:, :] columns,
     const double[::1] weights,
     const floating[::1] nearest,
     const floating[::1] second,
     const int[::1] labels,
-    int n_clusters,
-    Py_ssize_t start,
-    Py_ssize_t stop,
-    Py_ssize_t first,
-    int width,
-    Py_ssize_t strip,
-    floating* turned,
-    double* sums,
+    floating[:, ::1] scratch,
+    double[:, ::1] sums,
 ) noexcept nogil:
-    cdef Py_ssize_t j, i, block, last
+    """Add some references to the sums of some arms; without labels, for BUILD."""
+    cdef Py_ssize_t n = columns.shape[0], width = columns.shape[1], j, i, block, last
     cdef bint contiguous = columns.strides[1] == sizeof(floating)
+    cdef bint is_build = labels.shape[0] == 0
     cdef const floating* row
 
-    block = start
-    while block < stop:
-        last = min(block + TURN, stop)
+    block = 0
+    while block < n:
+        last = min(block + TRANSPOSED, n)
         if not contiguous:
             for i in range(width):
                 for j in range(block, last):
-                    turned[(j - block) * strip + i] = columns[j, first + i]
+                    scratch[j - block, i] = columns[j, i]
         for j in range(block, last):
-            row = &columns[j, first] if contiguous else turned + (j - block) * strip
-            if n_clusters == 0:
-                _exact_build_row(row, width, weights[j], nearest[j], sums)
+            row = &columns[j, 0] if contiguous else &scratch[j - block, 0]
+            if is_build:
+                _exact_build_row(row, width, weights[j], nearest[j], &sums[0, 0])
             else:
                 _exact_swap_row(
-                    row, width, weights[j], nearest[j], second[j],
-                    sums, sums + (1 + labels[j]) * strip,
+                    row, width, weights[j], nearest[j], second[j], &sums[0, 0],
+                    &sums[1 + labels[j], 0],
                 )
         block = last
 

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -25,35 +24,16 @@ from .._compat import (
     StrOptions,
     _check_sample_weight,
     _fit_context,
-    callbacks_of,
     check_is_fitted,
-    validate_data,
     with_callbacks,
 )
 from .._core.progress import ProgressMixin
-from .._core.thread_start import start_threads
-from .._core.threads import effective_n_threads
+from .._core.thread_start import keep_threads, start_threads
 from .._core.unchanged import unchanged_on_failure
-from ._bandit_pam import BanditSearch
-from ._cache import RowCache
-from ._eager import EagerSearch
-from ._init import plus_plus_medoids, random_medoids
-from ._medoid_state import SMALL, MedoidState, SmallMedoidState
-from ._metrics import FAST_METRICS, distances_between, fix_params, make_distances
-from ._pam import ExactSearch, FullMatrix
-from ._reference_sample import Sample
-
-# Up to this many samples "auto" computes everything. Seconds of one thread, "pam" and
-# "bandit", k = 10, medians of six subsets: at n = 2,000 MNIST 0.20 and 0.26, covertype
-# 0.10 both; at n = 5,000 1.21 and 0.92, 0.65 and 0.40. Benchmark: `kmedoids.cut-over`.
-AUTO_EXACT = 3000
-
-# Up to this many it follows PAM's path. Above, the distances of the first blocks, which
-# every step passes over, no longer fit into the default cache.
-AUTO_BANDIT = 100_000
-
-# Of the cache, the part for exact rows; the rest is for tiles.
-ROW_SHARE = 0.25
+from ._distances import distances_between, fix_params, make_distances
+from ._medoid_state import SMALL
+from ._samples import check_init, check_samples, check_weights, take_samples
+from ._starts import Starts, choose_algorithm, make_search
 
 
 class BanditKMedoids(
@@ -273,130 +253,40 @@ class BanditKMedoids(
 
         Callbacks see `shown`.
         """
-        X = self._check_X(X, reset=True)
-        n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-        weights, exponent = np.ones(n_samples), 0
-        if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-            # Only their ratios matter for the medoids: sums of weights of any size
-            # stay in range.
-            exponent = int(np.frexp(weights.max())[1])
-            weights = np.ldexp(weights, -exponent)
+        X = check_samples(self, X, reset=True)
+        weights, exponent = check_weights(X, sample_weight, self.n_clusters)
         used = np.flatnonzero(weights)
-        if len(used) < self.n_clusters:
-            raise ValueError(
-                f"n_samples={len(used)} should be >= n_clusters={self.n_clusters}"
-                f"{'' if len(used) == n_samples else ', counting positive weights'}."
-            )
         params = fix_params(X, self.metric, self.metric_params)
-        algorithm = self.algorithm
-        if algorithm == "auto":
-            n_used = len(used)
-            algorithm = "bandit" if n_used <= AUTO_BANDIT else "eager"
-            algorithm = "pam" if n_used <= AUTO_EXACT else algorithm
+        algorithm = choose_algorithm(self.algorithm, len(used))
         random_state, order = None, used
         if algorithm != "pam" or self._draws():
             random_state = check_random_state(self.random_state)
         if algorithm != "pam":
             order = random_state.permutation(used)
-        init = self._check_init(n_samples, order)
-        n_threads = effective_n_threads(self.n_jobs)
-        if algorithm != "pam" or len(used) > SMALL:
-            n_threads = start_threads(n_threads)
+        init = check_init(self.init, self.n_clusters, len(weights), order)
+        is_quick = algorithm == "pam" and len(used) <= SMALL
+        n_threads = (keep_threads if is_quick else start_threads)(self.n_jobs)
         distances = make_distances(
             X, self.metric, params, order, self.cache_size, n_threads, self.n_jobs
         )
         with nullcontext() if algorithm == "pam" else distances.threads():
-            clusters, search = self._make_search(
-                algorithm, distances, weights[order], n_threads
-            )
+            search = make_search(self, algorithm, distances, weights[order], n_threads)
             hand_over = partial(self._fitted_so_far, X, order, params, exponent)
-            best = self._run(search, clusters, init, random_state, shown, hand_over)
+            starts = Starts(self, search, init, random_state)
+            best = starts.run(shown, hand_over)
 
-        medoids, loss, n_iter, n_swaps, labels, converged = best
-        self._hand_over(X, order[medoids], labels, order, n_samples, params)
+        self._hand_over(X, order[best.medoids], best.labels, order, params)
         with np.errstate(over="ignore"):
-            self.inertia_ = float(np.ldexp(loss, exponent))
+            self.inertia_ = float(np.ldexp(best.loss, exponent))
         if not isfinite(self.inertia_):
             raise ValueError(
                 "The sum of the weighted distances is beyond the range of double "
                 "precision: divide sample_weight by its maximum."
             )
-        self.n_iter_ = n_iter
-        self.n_swaps_ = n_swaps
+        self.n_iter_ = best.n_iter
+        self.n_swaps_ = best.n_swaps
         self.n_distance_evaluations_ = distances.n_evaluations
-        return search, converged
-
-    def _make_search(self, algorithm, distances, weights, n_threads):
-        """Build the objects that a fit works with, within `cache_size`."""
-        if algorithm == "pam":
-            clusters = self._exact_clusters(distances, weights, n_threads)
-            return clusters, ExactSearch(clusters, self.tol)
-        rows = RowCache(distances, ROW_SHARE * self.cache_size)
-        clusters = MedoidState(
-            rows, distances.order, weights, self.n_clusters, n_threads
-        )
-        room = (1 - ROW_SHARE) * self.cache_size
-        sample = Sample(distances, self.batch_size, room, n_threads)
-        kind = {"bandit": BanditSearch, "eager": EagerSearch}[algorithm]
-        search = kind(clusters, sample, self.tol, self.delta, self.max_exact)
-        return clusters, search
-
-    def _exact_clusters(self, distances, weights, n_threads):
-        """Build the clusters for "pam", with all distances if they fit."""
-        fits = distances.n**2 * distances.dtype.itemsize <= self.cache_size
-        if fits and distances.n <= SMALL:
-            matrix = distances.matrix()
-            return SmallMedoidState(matrix, distances.order, weights, self.n_clusters)
-        rows = FullMatrix(distances) if fits else RowCache(distances, self.cache_size)
-        return MedoidState(rows, distances.order, weights, self.n_clusters, n_threads)
-
-    def _run(self, search, clusters, init, random_state, shown, hand_over):
-        """Run all starts; return the best: medoids, loss, counters, labels.
-
-        Callbacks see `shown`, and what `hand_over` makes of medoids and their loss.
-        """
-        n_init = self.n_init
-        if n_init == "auto":
-            n_init = 10 if isinstance(init, str) and init == "random" else 1
-        elif not isinstance(init, str) or init == "build":
-            n_init = 1
-        best, is_over = None, False
-        n_steps = n_init * (self.n_clusters + self.max_iter)
-
-        def fitted():
-            now = best[:2] if is_over else (clusters.medoids, clusters.loss)
-            return hand_over(*now)
-
-        with self._progress(n_steps, fitted=fitted, **shown) as progress:
-            # With nobody to tell, telling would take longer than a step of small data.
-            is_watched = self.verbose or callbacks_of(self)
-            step = progress.step if is_watched else nullcontext
-            for _ in range(n_init):
-                self._start(search, clusters, init, random_state, step)
-                n_iter = n_swaps = 0
-                improved = self.n_clusters < clusters.n
-                while improved and n_iter < self.max_iter and not progress.should_stop:
-                    with step("swap"):
-                        improved = search.swap_step()
-                    n_iter += 1
-                    n_swaps += improved
-                search.finish()
-                if best is None or clusters.loss < best[1]:
-                    best = (
-                        np.array(clusters.medoids),
-                        clusters.loss,
-                        n_iter,
-                        n_swaps,
-                        clusters.labels.copy(),
-                        not improved or progress.should_stop,
-                    )
-                if progress.should_stop:
-                    break
-            is_over = True
-        return best
+        return search, best.converged
 
     def _fitted_so_far(self, X, order, params, exponent, medoids, loss):
         """Return the attributes that prediction needs; None before there are all."""
@@ -414,47 +304,15 @@ class BanditKMedoids(
         """Return the samples that are medoids; None if only distances are known."""
         if isinstance(self.metric, str) and self.metric == "precomputed":
             return None
-        return X[medoids] if hasattr(X, "shape") else [X[i] for i in medoids]
-
-    def _start(self, search, clusters, init, random_state, step):
-        """Choose the first medoids."""
-        if isinstance(init, str) and init == "build":
-            search.start()
-            for _ in range(self.n_clusters):
-                with step("build"):
-                    search.build_step()
-            return
-        if isinstance(init, str):
-            draw = random_medoids if init == "random" else plus_plus_medoids
-            init = draw(clusters, random_state)
-        search.start(init)
+        return take_samples(X, medoids)
 
     def _draws(self):
         """Whether the first medoids are random."""
         return isinstance(self.init, str) and self.init != "build"
 
-    def _check_init(self, n_samples, order):
-        """Return `init`, as positions if it gives samples."""
-        if isinstance(self.init, str):
-            return self.init
-        init = np.asarray(self.init)
-        if init.shape != (self.n_clusters,) or init.dtype.kind not in "iu":
-            raise ValueError(
-                f"init must be {self.n_clusters} indices of samples, one for each "
-                f"cluster, got an array of shape {init.shape} and type {init.dtype}."
-            )
-        if len(set(init.tolist())) < len(init):
-            raise ValueError("init names a sample twice.")
-        if init.min() < 0 or init.max() >= n_samples:
-            raise ValueError(f"init names a sample that is not in 0..{n_samples - 1}.")
-        positions = np.full(n_samples, -1)
-        positions[order] = np.arange(len(order))
-        if (positions[init] < 0).any():
-            raise ValueError("init names a sample of weight zero.")
-        return positions[init]
-
-    def _hand_over(self, X, medoids, labels, order, n_samples, params):
+    def _hand_over(self, X, medoids, labels, order, params):
         """Set the attributes that prediction needs, and the labels."""
+        n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
         self._params = params
         self.medoid_indices_ = medoids
         self.cluster_centers_ = self._centers(X, medoids)
@@ -462,8 +320,8 @@ class BanditKMedoids(
         self.labels_[order] = labels
         if len(order) < n_samples:
             rest = np.setdiff1d(np.arange(n_samples), order)
-            part = X[rest] if hasattr(X, "shape") else [X[i] for i in rest]
-            self.labels_[rest] = _without_nan(self._to_medoids(part)).argmin(axis=1)
+            to_medoids = _without_nan(self._to_medoids(take_samples(X, rest)))
+            self.labels_[rest] = to_medoids.argmin(axis=1)
 
     def _warn(self, search, converged):
         if not converged:
@@ -505,7 +363,7 @@ class BanditKMedoids(
             The distances.
         """
         check_is_fitted(self)
-        return self._to_medoids(self._check_X(X, reset=False))
+        return self._to_medoids(check_samples(self, X, reset=False))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the nearest medoid of each sample.
@@ -563,66 +421,6 @@ class BanditKMedoids(
             return np.ascontiguousarray(X[:, self.medoid_indices_])
         return distances_between(X, self.cluster_centers_, self.metric, self._params)
 
-    def _check_X(self, X, *, reset):
-        """Validate samples as the metric wants them."""
-        if callable(self.metric):
-            return self._check_objects(X, reset=reset)
-        if self.metric == "precomputed":
-            X = validate_data(
-                self,
-                X,
-                reset=reset,
-                dtype=[np.float64, np.float32],
-                ensure_all_finite=False,
-            )
-            if reset and X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    f"Precomputed distances must be a square matrix, got {X.shape}."
-                )
-            return X
-        dtype = "numeric"
-        if self.metric in FAST_METRICS:
-            dtype = [np.float64, np.float32]
-            if _is_exact_in_float32(X):
-                dtype = np.float32
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=dtype,
-            order="C",
-            ensure_all_finite=self.metric != "nan_euclidean",
-        )
-
-    def _check_objects(self, X, *, reset):
-        if hasattr(X, "iloc"):
-            X = X.to_numpy()
-        if sparse.issparse(X):
-            X = X.tocsr()
-        if not hasattr(X, "shape"):
-            if not hasattr(X, "__len__"):
-                raise TypeError(f"Expected a sequence of objects, got {type(X)}.")
-            if len(X) == 0:
-                raise ValueError("Found 0 objects; at least 1 is needed.")
-            return X
-        if X.ndim == 2 and X.dtype.kind in "biuf":
-            return validate_data(
-                self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False
-            )
-        if X.ndim == 0:
-            raise ValueError("Expected a sequence of objects, got a single one.")
-        if X.shape[0] == 0:
-            raise ValueError("Found 0 objects; at least 1 is needed.")
-        if X.ndim == 2 and X.shape[1] == 1:
-            # As columns of tables are; the metric would see arrays around the objects.
-            raise ValueError(
-                f"Expected a sequence of objects, got an array of shape {X.shape}: a "
-                "metric would be called with arrays of one object instead of the "
-                "objects. Use X.ravel(), or a list."
-            )
-        return X
-
     def __sklearn_is_fitted__(self):
         return hasattr(self, "n_distance_evaluations_")
 
@@ -644,11 +442,3 @@ def _without_nan(distances):
     if np.isnan(distances).any():
         raise ValueError("The distances contain NaN.")
     return distances
-
-
-def _is_exact_in_float32(X):
-    """Whether the values are small integers or half floats, which float32 holds."""
-    dtype = getattr(X, "dtype", None)
-    return isinstance(dtype, np.dtype) and (
-        (dtype.kind in "iu" and dtype.itemsize <= 2) or dtype == np.float16
-    )

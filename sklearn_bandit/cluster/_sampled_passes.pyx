@@ -1,21 +1,21 @@
 """The sampled passes of BUILD and SWAP: moments of all arms, and their bounds.
 
-An arm is a candidate x (BUILD) or a swap of x for the medoid l (SWAP); its reward on
-the reference j is j's distance to the nearest medoid afterwards,
+An arm is a candidate x (BUILD) or a swap of x for the medoid l (SWAP); its cost on the
+reference j is j's distance to the nearest medoid afterwards,
 
 - BUILD: ``a = min(d(x, j), d1_j)``
 - SWAP: ``a`` for a reference of another cluster than l, ``b = min(d(x, j), d2_j)`` for
   one of l's,
 
-with d1 and d2 the distances to the nearest and second nearest medoid now. All rewards
-are taken relative to those of a base arm on the same reference, ``g_j``, and times the
+with d1 and d2 the distances to the nearest and second nearest medoid now. All costs are
+taken relative to those of the leader on the same reference, ``g_j``, and times the
 reference's weight. One distance serves the k swaps of a candidate [1]_: with the sums
 
     S = sum (a - g),                    V_l = sum_{j in l} (b - g) - (a - g),
 
 those of the swap (x, l) are S + V_l, and the second and fourth powers go the same way.
-Where a control variate of the rewards is known (see `_control_variate`), its sums and
-those of its products with the rewards are kept for the regression on it.
+Where the costs have a control variate (see `_distance_variate`), its sums and those of
+its products with the costs are kept for the regression on it.
 
 References
 ----------
@@ -39,52 +39,104 @@ from sklearn_bandit._core.simd cimport (
     simd_void,
 )
 from sklearn_bandit.bandit._radii cimport effective_size, finite_population
+from sklearn_bandit.bandit._regression cimport Covariate, regress
+
+from ._distances.metrics cimport TILE
 
 cdef enum:
-    TILE = 512              # ARM_TILE of _distances.pyx
     # Arms that are one task of the sampled sums.
     SLICE = 128
     # References that are summed in registers, before the float32 sums there are added
     # to the double ones in memory. As many more are asked for ahead: they are from all
     # over the tile, where the processor does not expect them.
     RUN = 32
-    # Planes of a group with moments and proxy.
-    WITH_PROXY = 6
+    # Planes of a group: sum, second and fourth power; three more with a control
+    # variate.
+    MOMENTS = 3
+    WITH_VARIATE = 6
     # Clusters with fewer sampled references than this have no regression of their own.
     MIN_REFERENCES = 16
-
-# A regression on a small sample may fit too well: at least this share of the variance
-# is taken to be left.
-cdef double LEAST_RESIDUE = 0.1
 
 
 cdef struct Reference:
     Py_ssize_t place        # its row in the tiles
     int label               # its cluster; 0 in BUILD
-    # The reward of a candidate at distance d, less that of the base arm and times the
+    # The cost of a candidate at distance d, less that of the leader and times the
     # weight, is weight * d + shift, or what the other medoids leave if that is less.
     float weight
     float shift
     float most              # what they leave now,
     float most_without      # and without the medoid of this cluster
-    # The proxy is square * d^2 + slope * d + origin.
+    # The control variate is square * d^2 + slope * d + origin.
     float square
     float slope
     float origin
 
 
-def accumulate(
-    const float[:, :, ::1] tiles,
-    const float[::1] weights,
-    const float[::1] nearest,
-    const float[::1] second,
-    const int[::1] labels,
-    const float[::1] base,
+cdef struct Sizes:
+    double known            # references that are not estimated
+    double used             # size of the sample of the others
+    double total            # number of all references
+
+
+def pack_references(
+    references,
+    const float[::1] leader,
     const float[::1] slopes,
     const float[::1] origins,
     int power,
+    bint build,
+):
+    """Put what the passes have to know of some references into one array.
+
+    Parameters
+    ----------
+    references : References
+        Weight, d1, d2 and cluster of each.
+    leader : ndarray of shape (n_references,)
+        Cost of the leader on each.
+    slopes, origins : ndarray of shape (n_references,)
+        The control variate; see `ControlVariate`.
+    power : int
+        Power of the distances that it is linear in, 1 or 2.
+    build : bool
+        For BUILD, to which clusters do not matter.
+
+    Returns
+    -------
+    ndarray of bytes
+        The references, those of a cluster together: its sums stay in registers.
+    """
+    cdef const float[::1] weights = references.weights
+    cdef const float[::1] nearest = references.nearest
+    cdef const float[::1] second = references.second
+    cdef const int[::1] labels = references.labels
+    cdef const Py_ssize_t[::1] order = np.argsort(references.labels, kind="stable")
+    cdef Py_ssize_t m = weights.shape[0], p, j
+    cdef char[::1] memory = np.empty(m * sizeof(Reference), dtype=np.int8)
+    cdef Reference* packed
+
+    if m == 0:
+        return memory.base
+    packed = <Reference*> &memory[0]
+    for p in range(m):
+        j = order[p]
+        packed[p].place = j
+        packed[p].label = 0 if build else labels[j]
+        packed[p].weight = weights[j]
+        packed[p].shift = -weights[j] * leader[j]
+        packed[p].most = weights[j] * (nearest[j] - leader[j])
+        packed[p].most_without = weights[j] * (second[j] - leader[j])
+        packed[p].square = slopes[j] if power == 2 else 0.0
+        packed[p].slope = slopes[j] if power == 1 else 0.0
+        packed[p].origin = -slopes[j] * origins[j]
+    return memory.base
+
+
+def accumulate(
+    const float[:, :, ::1] tiles,
+    const char[::1] references,
     int n_clusters,
-    const Py_ssize_t[::1] order,
     Py_ssize_t n_arms,
     double[:, :, ::1] sums,
     int n_threads,
@@ -93,54 +145,38 @@ def accumulate(
 
     Parameters
     ----------
-    tiles : ndarray of shape (n_tiles, n_references, ARM_TILE)
-        Distances.
-    weights, nearest, second, labels, base : ndarray of shape (n_references,)
-        Weight, d1, d2, cluster and base reward of each reference.
-    slopes, origins : ndarray of shape (n_references,)
-        The proxy; see `ControlVariate`.
-    power : int
-        Its power, 1 or 2.
+    tiles : ndarray of shape (n_tiles, n_block, ARM_TILE)
+        Distances to the references of the block.
+    references : ndarray of bytes
+        Those that are added: the leading ones of the block, by `pack_references`.
     n_clusters : int
-        Number of medoids for SWAP, 0 for BUILD (`second` and `labels` are not read).
-    order : ndarray of shape (n_references,)
-        The references, those of a cluster together: its sums stay in registers.
+        Number of medoids for SWAP, 0 for BUILD.
     n_arms : int
         How many arms the tiles hold.
     sums : ndarray of shape (n_tiles, n_planes, ARM_TILE)
         Added to. The planes are S, and V_l for each l. Each may be a group: of three
-        with the second and fourth power, of six with the proxy's first and second power
-        and its products with the rewards as well.
+        with the second and fourth power, of six with the control variate's first and
+        second power and its products with the costs as well.
     n_threads : int
         OpenMP threads.
     """
-    cdef Py_ssize_t m = tiles.shape[1], n_slices = (n_arms + SLICE - 1) // SLICE
-    cdef Py_ssize_t p, j, t, i
-    cdef char[::1] memory = np.empty(m * sizeof(Reference), dtype=np.int8)
-    cdef Reference* references
+    cdef Py_ssize_t m = references.shape[0] // sizeof(Reference)
+    cdef Py_ssize_t n_slices = (n_arms + SLICE - 1) // SLICE, p, t, i
     cdef int group = sums.shape[1] // (1 + n_clusters)
+    cdef const Reference* packed
 
+    if m > tiles.shape[1]:
+        raise ValueError("There are more references than distances.")
     if n_arms == 0 or m == 0:
         return
-    references = <Reference*> &memory[0]
-    for p in range(m):
-        j = order[p]
-        references[p].place = j
-        references[p].label = labels[j] if n_clusters else 0
-        references[p].weight = weights[j]
-        references[p].shift = -weights[j] * base[j]
-        references[p].most = weights[j] * (nearest[j] - base[j])
-        references[p].most_without = weights[j] * (second[j] - base[j])
-        references[p].square = slopes[j] if power == 2 else 0.0
-        references[p].slope = slopes[j] if power == 1 else 0.0
-        references[p].origin = -slopes[j] * origins[j]
+    packed = <const Reference*> &references[0]
     # A thread without a slice would only be waited for.
     n_threads = min(n_threads, n_slices)
     for p in prange(n_slices, nogil=True, schedule="dynamic", num_threads=n_threads):
         t = p * SLICE // TILE
         i = p * SLICE % TILE
         _accumulate_slice(
-            &tiles[t, 0, i], min(SLICE, n_arms - p * SLICE), references, m, n_clusters,
+            &tiles[t, 0, i], min(SLICE, n_arms - p * SLICE), packed, m, n_clusters,
             group, &sums[t, 0, i],
         )
 
@@ -244,7 +280,7 @@ cdef simd_void _build_moments(
         add_floats(s, a_1)
         add_floats(s + TILE, a_2)
         add_floats(s + 2 * TILE, a_4)
-        if group == WITH_PROXY:
+        if group == WITH_VARIATE:
             add_floats(s + 3 * TILE, f_1)
             add_floats(s + 4 * TILE, f_2)
             add_floats(s + 5 * TILE, product)
@@ -321,7 +357,7 @@ cdef simd_void _swap_moments(
         add_floats(v, b_1 - a_1)
         add_floats(v + TILE, b_2 - a_2)
         add_floats(v + 2 * TILE, b_4 - a_4)
-        if group == WITH_PROXY:
+        if group == WITH_VARIATE:
             add_floats(v + 3 * TILE, f_1)
             add_floats(v + 4 * TILE, f_2)
             add_floats(v + 5 * TILE, product)
@@ -365,92 +401,88 @@ def reduce_means(
 
 def reduce_bounds(
     const double[:, :, ::1] known,
-    double n_known,
     const double[:, :, ::1] sums,
-    double n_used,
-    double n_total,
+    sizes,
     const double[::1] quantiles,
     const double[::1] counts,
     const double[:, ::1] totals,
-    double[::1] means,
-    double[::1] lower,
+    double[:, ::1] bounds,
     int n_threads,
 ):
     """Mean and lower confidence bound of each candidate's swaps; the least of each.
 
-    Of the n_total references, n_known are summed in `known`, whatever depended on them;
-    `n_used` more are a random sample of the others. The mean is then
-    ``(n_known / n_total) mean(known) + (1 - n_known / n_total) mean(rest)``, and only
-    its second part is uncertain. It is estimated by the mean of the sample or, with a
-    proxy, by the regression on the proxy, whose mean over the rest is known.
+    Some references are summed in `known`, whatever depended on them; a random sample of
+    the others in `sums`. The mean over all is then ``(n_known / n_total) mean(known) +
+    (1 - n_known / n_total) mean(rest)``, and only its second part is uncertain. It is
+    estimated by the mean of the sample or, with a control variate, by the regression on
+    it, whose mean over the rest is known.
 
     Parameters
     ----------
     known : ndarray of shape (n_tiles, 1 + n_clusters, ARM_TILE)
         Sums over the known references.
-    n_known : float
-        How many they are.
     sums : ndarray of shape (n_tiles, 3 (1 + n_clusters), ARM_TILE)
-        Sums with moments over the sample; 6 planes in place of 3 with a proxy.
-    n_used, n_total : float
-        Size of the sample, and number of all references.
+        Sums with moments over the sample; 6 planes in place of 3 with a variate.
+    sizes : SampleSizes
+        Numbers of known, sampled and all references.
     quantiles : ndarray
         ``quantiles[e]`` is the Student-t quantile for the effective size e; the last
         one serves all larger sizes.
     counts : ndarray of shape (n_groups,)
-        Sampled references that have a proxy. One group for BUILD, as many as there are
-        clusters for SWAP, none without a proxy.
+        Sampled references that have a variate. One group for BUILD, as many as there
+        are clusters for SWAP, none without a variate.
     totals : ndarray of shape (n_arms, n_groups)
-        Sums of the proxies over all references that are not known.
-    means, lower : ndarray of shape (n_arms,)
+        Sums of the variate over all references that are not known.
+    bounds : ndarray of shape (2, n_arms)
         Written: the least mean and the least lower bound over the medoids to remove.
     n_threads : int
         OpenMP threads.
     """
-    cdef Py_ssize_t t, n_arms = means.shape[0], n_tiles = known.shape[0]
+    cdef Py_ssize_t t, first, last, n_arms = bounds.shape[1], n_tiles = known.shape[0]
+    cdef Sizes n = Sizes(sizes.known, sizes.used, sizes.total)
 
     n_threads = min(n_threads, max(n_tiles, 1))
     for t in prange(n_tiles, nogil=True, schedule="static", num_threads=n_threads):
+        first = t * TILE
+        last = min(first + TILE, n_arms)
         _bounds_tile(
-            known[t], n_known, sums[t], n_used, n_total, quantiles, counts, totals,
-            t * TILE, min(TILE, n_arms - t * TILE), means, lower,
+            known[t], sums[t], &n, quantiles, counts, totals[first:last],
+            bounds[0, first:last], bounds[1, first:last],
         )
 
 
 cdef void _bounds_tile(
     const double[:, ::1] known,
-    double n_known,
     const double[:, ::1] sums,
-    double n_used,
-    double n_total,
+    const Sizes* n,
     const double[::1] quantiles,
     const double[::1] counts,
     const double[:, ::1] totals,
-    Py_ssize_t first,
-    Py_ssize_t width,
     double[::1] means,
     double[::1] lower,
 ) noexcept nogil:
-    cdef Py_ssize_t i, x, l, own, e, n_groups = known.shape[0]
-    cdef Py_ssize_t group = 6 if counts.shape[0] else 3
+    cdef Py_ssize_t i, l, own, e, n_groups = known.shape[0], width = means.shape[0]
+    cdef Py_ssize_t group = WITH_VARIATE if counts.shape[0] else MOMENTS
     cdef Py_ssize_t largest = quantiles.shape[0] - 1
-    cdef bint swap = n_groups > 1, proxy
+    cdef bint swap = n_groups > 1, has_variate
     cdef double value, mean, variance, size, radius, total_2, total_4
-    cdef double f_mean, f_variance, product, gap
-    cdef double rest = n_total - n_known, share = rest / n_total
+    cdef double n_used = n.used, n_total = n.total
+    cdef double rest = n_total - n.known, share = rest / n_total
     cdef double m = max(n_used, 1.0)
     cdef double factor = share * finite_population(n_used, rest)
+    cdef Covariate f
 
     if n_used < 1.0:
         factor = 0.0 if rest < 1.0 else INFINITY
     for i in range(width):
-        means[first + i] = INFINITY
-        lower[first + i] = INFINITY
+        means[i] = INFINITY
+        lower[i] = INFINITY
     for l in range(max(n_groups - 1, 1)):
         own = (1 + l) * group if swap else 0
-        proxy = group == 6 and factor > 0.0 and counts[l] >= MIN_REFERENCES
+        has_variate = (
+            group == WITH_VARIATE and factor > 0.0 and counts[l] >= MIN_REFERENCES
+        )
         for i in range(width):
-            x = first + i
             value = known[0, i]
             mean = sums[0, i]
             total_2 = sums[1, i]
@@ -463,20 +495,13 @@ cdef void _bounds_tile(
             mean /= m
             variance = total_2 / m - mean * mean
             size = min(effective_size(total_2, total_4), n_used)
-            if proxy:
-                f_mean = sums[own + 3, i] / m
-                f_variance = sums[own + 4, i] / m - f_mean * f_mean
-                product = sums[own + 5, i] / m - mean * f_mean
-                if f_variance > 0.0:
-                    gap = totals[x, l] / rest - f_mean
-                    mean += product / f_variance * gap
-                    variance = max(
-                        variance - product * product / f_variance,
-                        LEAST_RESIDUE * variance,
-                    )
-                    # The slope is uncertain too, the more the farther it reaches.
-                    variance *= 1.0 + gap * gap / f_variance
-                    variance *= counts[l] / (counts[l] - 2.0)
+            if has_variate:
+                f.mean = sums[own + 3, i] / m
+                f.variance = sums[own + 4, i] / m - f.mean * f.mean
+                f.covariance = sums[own + 5, i] / m - mean * f.mean
+                f.known_mean = totals[i, l] / rest
+                f.n = counts[l]
+                if regress(&f, &mean, &variance):
                     size = min(size, counts[l])
             value = value / n_total + share * mean
             radius = 0.0
@@ -487,5 +512,5 @@ cdef void _bounds_tile(
                     radius = radius * sqrt(variance / max(n_used - 1.0, 1.0))
                 elif radius < INFINITY:
                     radius = 0.0
-            means[x] = min(means[x], value)
-            lower[x] = min(lower[x], value - radius)
+            means[i] = min(means[i], value)
+            lower[i] = min(lower[i], value - radius)

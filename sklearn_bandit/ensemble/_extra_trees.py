@@ -9,9 +9,9 @@ from sklearn_bandit.tree._building import (
     THRESHOLD_CONSTRAINTS,
 )
 
-from ._forest import (
-    TREE_PARAMETERS,
-    BanditForest,
+from ._forest import TREE_PARAMETERS, BanditForest
+from ._forest_prediction import (
+    VOTING_CONSTRAINTS,
     ForestClassifierMixin,
     ForestRegressorMixin,
 )
@@ -100,20 +100,31 @@ class ExtraTreesClassifier(
         all (8,000 in forests that may sample), so does every node that is searched
         exactly. Fewer bins are faster.
     delta : float, default=0.01
-        Probability, per node, that a feature is chosen whose gain is smaller than the
-        best one's by more than the tolerance. Smaller needs more samples; 0 is exact.
+        Probability, per node that is sampled, that a feature is chosen whose gain is
+        smaller than the best one's by more than the tolerance. Smaller needs more
+        samples; 0 is exact. Nothing changes where `n_sampled_nodes_` is 0.
     batch_size : int, default=2048
         Rows of the first sample in a node; it doubles until the search is decided.
         Nodes with fewer than four times as many rows are searched exactly.
     tol : float, default=0.1
         Near ties: features whose gain is smaller than the best by at most this share of
-        it, or by a fiftieth of this share of the node's impurity (a tenth where all
-        features are searched; not if thresholds are random), count as equally good.
-        With 0 the bandit goes on until exact histograms decide between close rivals.
+        it count as equally good, once the sample shows that there is a gain at all.
+        With 0 the bandit goes on until exact histograms decide between close rivals;
+        with 1 or more the first sample decides.
+    radius : {"paired", "bernstein"}, default="paired"
+        How far the mean difference of two splits' losses may be from that of all rows:
+        by Student's distribution, which needs differences whose rare part shows in the
+        sample, or by an empirical Bernstein bound from their known range, which needs
+        nothing and takes more rows.
     max_insertions : int, default=None
         Budget of insertions into histograms for the whole forest (trees are grown until
         it is used up); nodes whose search it does not allow become leaves. It is never
         exceeded.
+    predict_delta : float, default=0.0
+        Probability, for each sample, that `predict` returns another class than that of
+        all trees. Above 0 it asks trees until the class is clear, which takes a few of
+        them for most samples; 0 asks all. Probabilities are always those of all trees,
+        and so are the classes of several outputs.
 
     Attributes
     ----------
@@ -142,6 +153,9 @@ class ExtraTreesClassifier(
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
+    n_sampled_nodes_ : int
+        Nodes whose feature was chosen on a sample of their rows; all others were
+        searched exactly, and `delta`, `tol` and `radius` had no part in them.
 
     Examples
     --------
@@ -156,6 +170,7 @@ class ExtraTreesClassifier(
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.ExtraTreesClassifier),
         **PARAMETER_CONSTRAINTS,
+        **VOTING_CONSTRAINTS,
         **THRESHOLD_CONSTRAINTS,
     }
 
@@ -187,7 +202,9 @@ class ExtraTreesClassifier(
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
+        predict_delta=0.0,
     ):
         super().__init__(
             n_estimators=n_estimators,
@@ -218,7 +235,9 @@ class ExtraTreesClassifier(
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
+        self.radius = radius
         self.max_insertions = max_insertions
+        self.predict_delta = predict_delta
 
 
 class ExtraTreesRegressor(
@@ -302,16 +321,22 @@ class ExtraTreesRegressor(
         all (8,000 in forests that may sample), so does every node that is searched
         exactly. Fewer bins are faster.
     delta : float, default=0.01
-        Probability, per node, that a feature is chosen whose gain is smaller than the
-        best one's by more than the tolerance. Smaller needs more samples; 0 is exact.
+        Probability, per node that is sampled, that a feature is chosen whose gain is
+        smaller than the best one's by more than the tolerance. Smaller needs more
+        samples; 0 is exact. Nothing changes where `n_sampled_nodes_` is 0.
     batch_size : int, default=2048
         Rows of the first sample in a node; it doubles until the search is decided.
         Nodes with fewer than four times as many rows are searched exactly.
     tol : float, default=0.1
         Near ties: features whose gain is smaller than the best by at most this share of
-        it, or by a fiftieth of this share of the node's impurity (a tenth where all
-        features are searched; not if thresholds are random), count as equally good.
-        With 0 the bandit goes on until exact histograms decide between close rivals.
+        it count as equally good, once the sample shows that there is a gain at all.
+        With 0 the bandit goes on until exact histograms decide between close rivals;
+        with 1 or more the first sample decides.
+    radius : {"paired", "bernstein"}, default="paired"
+        How far the mean difference of two splits' losses may be from that of all rows:
+        by Student's distribution, which needs differences whose rare part shows in the
+        sample, or by an empirical Bernstein bound from their known range, which needs
+        nothing and takes more rows.
     max_insertions : int, default=None
         Budget of insertions into histograms for the whole forest (trees are grown until
         it is used up); nodes whose search it does not allow become leaves. It is never
@@ -340,6 +365,9 @@ class ExtraTreesRegressor(
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
+    n_sampled_nodes_ : int
+        Nodes whose feature was chosen on a sample of their rows; all others were
+        searched exactly, and `delta`, `tol` and `radius` had no part in them.
 
     Examples
     --------
@@ -384,6 +412,7 @@ class ExtraTreesRegressor(
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -414,4 +443,5 @@ class ExtraTreesRegressor(
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
+        self.radius = radius
         self.max_insertions = max_insertions

@@ -1,6 +1,7 @@
 """Fitting a forest: pack the data once, grow the trees in threads.
 
-Prediction, importances and out-of-bag scores are those of scikit-learn's forests.
+Prediction is in ``_forest_prediction``; importances and out-of-bag scores are those of
+scikit-learn's forests.
 """
 
 import warnings
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import check_random_state, compute_sample_weight, gen_even_slices
+from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -24,13 +25,11 @@ from sklearn_bandit._compat import (
     bootstrap_indices,
     bootstrap_size,
     callbacks_of,
-    check_is_fitted,
     class_weights,
     make_estimator,
     set_oob_score,
     validate_data,
     validate_estimator,
-    validate_X_predict,
     with_callbacks,
 )
 from sklearn_bandit._core.progress import ProgressMixin
@@ -53,8 +52,7 @@ from sklearn_bandit.tree._building import (
 )
 from sklearn_bandit.tree._data import draw_counts, pack_samples
 
-# Fewer rows than this are not worth a thread of their own in prediction.
-MIN_ROWS_PER_THREAD = 1000
+from ._forest_prediction import ForestPrediction
 
 # Tells the draws of rows that bins are made of from the draws of the first tree.
 BIN_STREAM = 1
@@ -77,10 +75,11 @@ TREE_PARAMETERS = (
     "delta",
     "batch_size",
     "tol",
+    "radius",
 )
 
 
-class BanditForest(SparseInputMixin, ProgressMixin):
+class BanditForest(ForestPrediction, SparseInputMixin, ProgressMixin):
     """What the forests share: fitting."""
 
     # Features are numbers: scikit-learn's prediction, from 1.10 on, reads these.
@@ -112,7 +111,9 @@ class BanditForest(SparseInputMixin, ProgressMixin):
             Fitted estimator.
         """
         with unchanged_on_failure(self):
-            return self._fit_forest(X, y, sample_weight)
+            self._fit_forest(X, y, sample_weight)
+        self._drop_packed()
+        return self
 
     def _fit_forest(self, X, y, sample_weight):
         shown = {"X": X, "y": y, "sample_weight": sample_weight}
@@ -180,13 +181,15 @@ class BanditForest(SparseInputMixin, ProgressMixin):
             new = self._grow_trees(trees, training_set, old, spent, shown)
             self.estimators_ = old + new
             self.n_insertions_ = spent + sum(tree.n_insertions_ for tree in new)
+            self.n_sampled_nodes_ = sum(
+                tree.n_sampled_nodes_ for tree in self.estimators_
+            )
 
         if self.oob_score and (n_more > 0 or not hasattr(self, "oob_score_")):
             self._score_out_of_bag(X, codes)
         if n_classes is not None and self.n_outputs_ == 1:
             self.n_classes_ = self.n_classes_[0]
             self.classes_ = self.classes_[0]
-        return self
 
     def _is_warm(self):
         return self.warm_start and hasattr(self, "estimators_")
@@ -319,94 +322,6 @@ class BanditForest(SparseInputMixin, ProgressMixin):
         scoring = self.oob_score if callable(self.oob_score) else None
         set_oob_score(self, X.astype(np.float32, copy=False), codes, scoring)
 
-    def _average(self, X, method):
-        """Average a method of the trees over the forest.
-
-        Threads share the rows, not the trees: each sums in the order of the trees, so
-        the result does not depend on how many there are, to the last digit.
-        """
-        check_is_fitted(self)
-        X = validate_X_predict(self, X)
-        n_slices = min(
-            effective_n_jobs(self.n_jobs), max(1, X.shape[0] // MIN_ROWS_PER_THREAD)
-        )
-        parts = Parallel(n_jobs=n_slices, verbose=self.verbose, require="sharedmem")(
-            delayed(average_trees)(self.estimators_, X[rows], method)
-            for rows in gen_even_slices(X.shape[0], n_slices)
-        )
-        if isinstance(parts[0], list):
-            return [np.concatenate(output) for output in zip(*parts, strict=True)]
-        return np.concatenate(parts)
-
-
-class ForestClassifierMixin:
-    """Prediction of classes."""
-
-    def predict_proba(self, X: MatrixLike) -> np.ndarray | list[np.ndarray]:
-        """Predict class probabilities: the mean over the trees.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or list of them
-            The probabilities; with several outputs, those of each.
-        """
-        return self._average(X, "predict_proba")
-
-
-class ForestRegressorMixin:
-    """Prediction of real values."""
-
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Predict real values: the mean over the trees.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The predictions.
-        """
-        return self._average(X, "predict")
-
-
-def average_trees(trees, X, method):
-    """Average the predictions of trees for some samples.
-
-    Parameters
-    ----------
-    trees : list of estimators
-        The trees.
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        The samples, as float32.
-    method : str
-        Name of the method that predicts.
-
-    Returns
-    -------
-    ndarray or list of ndarray
-        The mean of what the method returns.
-    """
-    total = None
-    for tree in trees:
-        part = getattr(tree, method)(X, check_input=False)
-        outputs = part if isinstance(part, list) else [part]
-        if total is None:
-            total = [output.astype(np.float64) for output in outputs]
-        else:
-            for output, more in zip(total, outputs, strict=True):
-                output += more
-    for output in total:
-        output /= len(trees)
-    return total if isinstance(part, list) else total[0]
-
 
 @dataclass(frozen=True)
 class Draws:
@@ -456,6 +371,12 @@ class Draws:
                 weights = drawn.astype(np.float64)
             else:
                 weights = weights * drawn
+                if not weights.any():
+                    raise ValueError(
+                        "All samples that were drawn for a tree have weight zero: "
+                        "scikit-learn before 1.8 draws them whatever their weight. "
+                        "Leave out the samples that have none."
+                    )
             if self.balance:
                 weights *= compute_sample_weight(
                     "balanced", training_set.codes, indices=indices

@@ -21,8 +21,8 @@ class HistGradientBoostingClassifier(
     scikit-learn's HistGradientBoostingClassifier, with its parameters and methods; the
     fitted trees are scikit-learn's, so that prediction, partial dependence and other
     tools work on. The exact solver grows the same trees where no two splits are equally
-    good. With very many samples each tree is grown on a part of them, whose size a
-    paired test adapts; rows that no tree has seen yet are not even looked at.
+    good. With very many rows each tree is grown on those that matter most to it, drawn
+    by minimal variance sampling; how many is decided by what trees really gain.
 
     Parameters
     ----------
@@ -41,7 +41,10 @@ class HistGradientBoostingClassifier(
     min_samples_leaf : int, default=20
         Least samples of a leaf. Larger values regularise.
     l2_regularization : float, default=0.0
-        Added to the sum of hessians of a leaf: draws its value towards 0.
+        Added to the sum of hessians of a leaf: draws its value towards 0. With rare
+        classes set it, to 1 for example: without it the loss diverges, also with the
+        exact solver (and in scikit-learn), because leaves without the rare class have
+        hessians near 0 and take steps that are far too large.
     max_features : float, default=1.0
         Share of the features that are tried in each node. Fewer regularise.
     max_bins : int, default=255
@@ -85,20 +88,17 @@ class HistGradientBoostingClassifier(
     solver : {"auto", "exact", "mab"}, default="auto"
         How trees are grown: "exact" on all rows, "mab" on samples of a random working
         set, "auto" on samples from 250,000 rows on, with more than two classes from
-        500,000. Samples want at most 256 leaves a tree. Where the sample would be more
-        than half of the rows, all are taken.
-    leaf_values : {"all", "sample", "lazy"}, default="sample"
-        Where the values of leaves come from when trees are grown on samples: from all
-        rows of the working set, for which their gradients are computed, or from the
-        sample, which is faster; "lazy" is "sample", but rows of the working set pass
-        through trees only when they are sampled.
+        500,000. Samples want at most 256 leaves a tree, and "auto" at least 1,000 rows
+        of the rarest class. Where the sample would be more than half of the rows, all
+        are taken.
     batch_size : int, default=65536
         Rows of the first sample. Too small ones make bad first trees, too large ones
         cost time; the size is doubled as needed.
-    split_tol : float, default=0.2
-        Share of its gain that a tree may be expected to lose because its splits were
-        chosen on a sample; beyond it the sample is doubled. Smaller is closer to exact,
-        and slower; 0 takes all rows after a few trees.
+    sample_tol : float, default=0.4
+        Share of the gain that a sample promises which may turn out to be missing on
+        the other rows; if more is, samples are doubled. Trades speed for loss: 0 takes
+        all rows, 0.4 is about as good as exact after as many trees, 1 doubles only if
+        nothing is left of the gain, and ``float("inf")`` never does.
 
     Attributes
     ----------
@@ -122,6 +122,11 @@ class HistGradientBoostingClassifier(
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost. Values in the most frequent bin of sparse features are never inserted.
+    sample_sizes_ : ndarray of shape (n_iter_,)
+        Rows that the trees of each iteration were grown on: fewer than there are where
+        they saw a sample.
+    n_sampled_iterations_ : int
+        Number of iterations whose trees saw a sample; 0 if all were exact.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -167,9 +172,8 @@ class HistGradientBoostingClassifier(
         random_state=None,
         class_weight=None,
         solver="auto",
-        leaf_values="sample",
         batch_size=65_536,
-        split_tol=0.2,
+        sample_tol=0.4,
     ):
         super().__init__(
             loss=loss,
@@ -195,9 +199,8 @@ class HistGradientBoostingClassifier(
             class_weight=class_weight,
         )
         self.solver = solver
-        self.leaf_values = leaf_values
         self.batch_size = batch_size
-        self.split_tol = split_tol
+        self.sample_tol = sample_tol
 
     def _encode_y(self, y):
         """Encode classes as 0, 1, ..., as scikit-learn's method does, without sorting.
@@ -218,8 +221,8 @@ class HistGradientBoostingRegressor(
     scikit-learn's HistGradientBoostingRegressor, with its parameters and methods; the
     fitted trees are scikit-learn's, so that prediction, partial dependence and other
     tools work on. The exact solver grows the same trees where no two splits are equally
-    good. With very many samples each tree is grown on a part of them, whose size a
-    paired test adapts; rows that no tree has seen yet are not even looked at.
+    good. With very many rows each tree is grown on those that matter most to it, drawn
+    by minimal variance sampling; how many is decided by what trees really gain.
 
     Parameters
     ----------
@@ -284,21 +287,17 @@ class HistGradientBoostingRegressor(
         validation part. The model does not depend on the number of threads.
     solver : {"auto", "exact", "mab"}, default="auto"
         How trees are grown: "exact" on all rows, "mab" on samples of a random working
-        set, "auto" on samples from 250,000 rows on, with more than two classes from
-        500,000. Samples want at most 256 leaves a tree. Where the sample would be more
-        than half of the rows, all are taken.
-    leaf_values : {"all", "sample", "lazy"}, default="sample"
-        Where the values of leaves come from when trees are grown on samples: from all
-        rows of the working set, for which their gradients are computed, or from the
-        sample, which is faster; "lazy" is "sample", but rows of the working set pass
-        through trees only when they are sampled.
+        set, "auto" on samples from 250,000 rows on. Samples want at most 256
+        leaves a tree. Where the sample would be more than half of the rows, all are
+        taken.
     batch_size : int, default=65536
         Rows of the first sample. Too small ones make bad first trees, too large ones
         cost time; the size is doubled as needed.
-    split_tol : float, default=0.2
-        Share of its gain that a tree may be expected to lose because its splits were
-        chosen on a sample; beyond it the sample is doubled. Smaller is closer to exact,
-        and slower; 0 takes all rows after a few trees.
+    sample_tol : float, default=0.4
+        Share of the gain that a sample promises which may turn out to be missing on
+        the other rows; if more is, samples are doubled. Trades speed for loss: 0 takes
+        all rows, 0.4 is about as good as exact after as many trees, 1 doubles only if
+        nothing is left of the gain, and ``float("inf")`` never does.
 
     Attributes
     ----------
@@ -320,6 +319,11 @@ class HistGradientBoostingRegressor(
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost. Values in the most frequent bin of sparse features are never inserted.
+    sample_sizes_ : ndarray of shape (n_iter_,)
+        Rows that the trees of each iteration were grown on: fewer than there are where
+        they saw a sample.
+    n_sampled_iterations_ : int
+        Number of iterations whose trees saw a sample; 0 if all were exact.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -365,9 +369,8 @@ class HistGradientBoostingRegressor(
         verbose=0,
         random_state=None,
         solver="auto",
-        leaf_values="sample",
         batch_size=65_536,
-        split_tol=0.2,
+        sample_tol=0.4,
     ):
         super().__init__(
             loss=loss,
@@ -393,6 +396,5 @@ class HistGradientBoostingRegressor(
             random_state=random_state,
         )
         self.solver = solver
-        self.leaf_values = leaf_values
         self.batch_size = batch_size
-        self.split_tol = split_tol
+        self.sample_tol = sample_tol

@@ -10,7 +10,6 @@ from functools import cached_property
 import numpy as np
 
 from .._core.thread_start import keep_threads
-from .._core.threads import effective_n_threads
 from ._inner_products import inner_products
 
 # Squared norms outside of this range may have over- or underflowed.
@@ -55,7 +54,7 @@ class Gram:
     @cached_property
     def n_threads(self):
         """Number of threads; it takes long to find, which is done when first needed."""
-        return keep_threads(effective_n_threads(self.n_jobs))
+        return keep_threads(self.n_jobs)
 
     def mean(self, i):
         """Mean of a column; zero unless centred."""

@@ -1,6 +1,13 @@
-"""Maximum inner product search whose cost does not grow with the dimension.
+"""Neighbours and inner products, without computing most of them.
 
-``BanditMIPS`` finds the atoms with the largest inner products with a query (thesis,
+``BanditNearestNeighbors`` finds exact neighbours in the dimensions of embeddings and
+images: bounds from bytes drop nearly all rows, the others are computed in full.
+
+- ``_nearest_neighbors``: the estimator
+- ``_drop_ins``: scikit-learn's classifier, regressor and transformer with this search
+- ``_quantized``: rows as bytes, their kernels, and the search in them
+
+``BanditMIPS`` finds, in thousands of dimensions, the atoms with the largest inner products with a query (thesis,
 chapter 4). Atoms are the arms, coordinates the references, and a pull multiplies one
 coordinate of the query with that of an atom.
 
@@ -22,6 +29,14 @@ query (``_dispatch``), search without the interpreter (``_search`` and what it c
 - ``_answer``: what a search returns
 """
 
+from ._drop_ins import KNeighborsClassifier, KNeighborsRegressor, KNeighborsTransformer
 from ._mips import BanditMIPS
+from ._nearest_neighbors import BanditNearestNeighbors
 
-__all__ = ["BanditMIPS"]
+__all__ = [
+    "BanditMIPS",
+    "BanditNearestNeighbors",
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
+    "KNeighborsTransformer",
+]

@@ -16,6 +16,11 @@ miss. Two guards prevent that, for the query and for each atom:
 - the variance is inflated by how much smaller the vector's mean square is on the
   sampled coordinates than on all of them, which is known.
 
+A third one is for their products, whose mass may be in few coordinates where neither
+vector's is: the variance is at least the mean square of the query times that of the
+difference of the atoms, `_product_variance`. That is the variance if large entries of
+the one are not more often at small entries of the other than chance has it.
+
 Radii also cover the rounding of what is taken to be known exactly.
 """
 
@@ -213,7 +218,7 @@ cdef double _query_quantile(
     """Radius of a mean of n samples in units of its standard error.
 
     The query's guards are in it: it is infinite while too few coordinates carry the
-    query's mass.
+    query's mass. Its mean square on the sample is kept for the guard of the products.
     """
     cdef Py_ssize_t j
     cdef double square, sum_2 = 0.0, sum_4 = 0.0, size, population
@@ -225,11 +230,24 @@ cdef double _query_quantile(
     size = min(effective_size(sum_2, sum_4), <double> n_used)
     if size < MIN_EFFECTIVE or sum_2 <= 0.0:
         return INFINITY
+    survivors.query_square = sum_2 / n_used
     population = query.residual_norm * query.residual_norm / sample.n_features
     return (
         tabled_quantile(&survivors.quantiles, size - 1.0)
         * sqrt(max(1.0, population * n_used / sum_2))
         * finite_population(n_used, sample.n_features)
+    )
+
+
+cdef inline double _product_variance(
+    const Survivors* survivors, double sum_1, double sum_2, double energy, double n
+) noexcept nogil:
+    """Variance of n products from their sums of powers, at least as for chance.
+
+    `energy` is the sum of the squares of what the query is multiplied with.
+    """
+    return max(
+        (sum_2 - sum_1 * sum_1 / n) / (n - 1.0), survivors.query_square * energy / n
     )
 
 
@@ -266,6 +284,7 @@ cdef void _clear_sums(Survivors* survivors) noexcept nogil:
     for i in range(survivors.n_left):
         survivors.total[i] = 0.0
         survivors.square[i] = 0.0
+        survivors.energy[i] = 0.0
 
 
 cdef void _sum_products(
@@ -292,24 +311,33 @@ cdef void _marginal_radii(
 ) noexcept nogil:
     """Radii of the differences to the leader from the two atoms' own variances."""
     cdef Py_ssize_t i, slot, leader = survivors.slots[survivors.leader]
-    cdef double n = sample.offsets[1], factor, own, spread
-    cdef float total
+    cdef double n = sample.offsets[1], factor, own
     cdef const float* inflation = sample.inflation[0]
 
-    factor = quantile / sqrt(n * (n - 1.0))
-    i = survivors.leader
-    spread = survivors.square[i] - survivors.total[i] ** 2 / n
-    own = sqrt(max(spread, 0.0))
+    factor = quantile / sqrt(n)
+    own = sqrt(_own_variance(sample, survivors, survivors.leader))
     for i in range(survivors.n_left):
         slot = survivors.slots[i]
-        total = survivors.total[i]
-        spread = max(survivors.square[i] - total * total / n, 0.0)
-        survivors.variance[i] = spread / (n - 1.0)
+        survivors.variance[i] = _own_variance(sample, survivors, i)
         survivors.radius[i] = _slack(sample, query, slot, leader)
         survivors.radius[i] += _wide(
-            factor, max(inflation[slot], inflation[leader]), sqrt(spread) + own
+            factor, max(inflation[slot], inflation[leader]),
+            sqrt(survivors.variance[i]) + own,
         )
     survivors.radius[survivors.leader] = 0.0
+
+
+cdef inline double _own_variance(
+    const CoordinateSample* sample, const Survivors* survivors, Py_ssize_t i
+) noexcept nogil:
+    """Variance of one atom's products in the first tile; its mean square is known."""
+    cdef double n = sample.offsets[1]
+    cdef double norm = sample.scale * sample.residual_norms[survivors.slots[i]]
+
+    return _product_variance(
+        survivors, survivors.total[i], survivors.square[i],
+        n * norm * norm / sample.n_features, n,
+    )
 
 
 cdef void _start_differences(
@@ -333,6 +361,7 @@ cdef void _add_differences(
         sample.tiles[t], survivors.residual + sample.offsets[t], width,
         sample.tiles[t] + survivors.slots[survivors.leader] * width,
         survivors.slots, survivors.n_left, survivors.total, survivors.square,
+        survivors.energy,
     )
     survivors.n_multiplied += survivors.n_left * width
 
@@ -346,18 +375,17 @@ cdef void _paired_radii(
 ) noexcept nogil:
     """Means and radii of the differences to the leader."""
     cdef Py_ssize_t i, slot, leader = survivors.slots[survivors.leader]
-    cdef double n = sample.offsets[n_tiles], spread, inflate, known
-    cdef float total
+    cdef double n = sample.offsets[n_tiles], inflate, known
     cdef const float* inflation = sample.inflation[n_tiles - 1]
 
     known = survivors.known[survivors.leader]
     for i in range(survivors.n_left):
         slot = survivors.slots[i]
         inflate = max(inflation[slot], inflation[leader])
-        total = survivors.total[i]
-        spread = max(survivors.square[i] - total * total / n, 0.0)
-        survivors.mean[i] = total / n + (survivors.known[i] - known)
-        survivors.variance[i] = spread / (n - 1.0)
+        survivors.mean[i] = survivors.total[i] / n + (survivors.known[i] - known)
+        survivors.variance[i] = _product_variance(
+            survivors, survivors.total[i], survivors.square[i], survivors.energy[i], n
+        )
         survivors.radius[i] = _slack(sample, query, slot, leader)
         survivors.radius[i] += _wide(quantile, inflate, sqrt(survivors.variance[i] / n))
         # An atom whose sample says nothing yet is expected to be like the others.
@@ -379,19 +407,20 @@ cdef double _probed_work(
     cdef double n = width, d = sample.n_features
     cdef double shrink = real_fraction(survivors, n, d)
     cdef double known, gap, variance, work = 0.0
-    cdef float total, square
+    cdef float total, square, energy
 
     while i < survivors.n_left:
         total = 0.0
         square = 0.0
+        energy = 0.0
         _differences(
             sample.tiles[0], survivors.residual, width,
             sample.tiles[0] + survivors.slots[survivors.leader] * width,
-            &survivors.slots[i], 1, &total, &square,
+            &survivors.slots[i], 1, &total, &square, &energy,
         )
         known = survivors.known[i] - survivors.known[survivors.leader]
         gap = known + shrink * total / n + query.epsilon
-        variance = max(square - total * total / n, 0.0) / (n - 1.0)
+        variance = _product_variance(survivors, total, square, energy, n)
         work += needed_work(gap, variance, quantile, n, d, sample.n_coordinates)
         survivors.n_multiplied += width
         i += stride
@@ -463,22 +492,31 @@ cdef simd_void _differences(
     Py_ssize_t n,
     float* total,
     float* square,
+    float* energy,
 ) noexcept nogil:
-    """The same for differences to the leader, which are exactly 0 for equal atoms."""
+    """The same for differences to the leader, which are exactly 0 for equal atoms.
+
+    `energy` gets the squares of the differences themselves, without the query.
+    """
     cdef Py_ssize_t i, j, half = width // 2
     cdef const float* atom
-    cdef float a, b, sum_a, sum_b, square_a, square_b
+    cdef float a, b, sum_a, sum_b, square_a, square_b, energy_a, energy_b
 
     for i in range(n):
         atom = tile + slots[i] * width
         fetch_ahead(tile, slots, i, n, width)
-        sum_a = sum_b = square_a = square_b = 0.0
+        sum_a = sum_b = square_a = square_b = energy_a = energy_b = 0.0
         for j in range(half):
-            a = query[j] * (leader[j] - atom[j])
-            b = query[j + half] * (leader[j + half] - atom[j + half])
+            a = leader[j] - atom[j]
+            b = leader[j + half] - atom[j + half]
+            energy_a += a * a
+            energy_b += b * b
+            a *= query[j]
+            b *= query[j + half]
             sum_a += a
             sum_b += b
             square_a += a * a
             square_b += b * b
         total[i] += sum_a + sum_b
         square[i] += square_a + square_b
+        energy[i] += energy_a + energy_b

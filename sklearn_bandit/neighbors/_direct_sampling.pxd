@@ -32,10 +32,10 @@ cdef struct References:
     double arm_delta            # error probability for one atom in one round
     double epsilon
     double give_up_fraction     # of the work of BLAS; infinite: never give up
-    double energy               # mean square of the query on a reference, over all
+    double energy               # of a reference: what the query makes of unit entries
     double reach                # largest sum of the query's absolute entries on one
     const double* largest       # largest absolute entry of each slot's atom, or NULL
-    const double* norms         # of each slot's atom, for ordered references, or NULL
+    const double* norms         # of each slot's atom, or NULL
 
 
 cdef Outcome search_references(

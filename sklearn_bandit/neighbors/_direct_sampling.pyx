@@ -14,6 +14,7 @@ from libc.string cimport memmove
 
 from sklearn_bandit._core.memory cimport CACHE_LINE, allocate, times
 from sklearn_bandit._core.simd cimport prefetch, simd_void
+from sklearn_bandit.bandit._moments cimport paired_powers
 from sklearn_bandit.bandit._radii cimport (
     bernstein_radius,
     effective_size,
@@ -234,10 +235,14 @@ cdef void _paired_radii(
     """Student-t radii of the differences to the leader, by the effective sample size.
 
     The variance is inflated where the sampled blocks hold less of the query's squared
-    norm than the others.
+    norm than the others. Where the norms are known it is at least what they make it if
+    large entries of the query and of an atom meet as often as chance has it: the
+    difference of two atoms is not shorter than the difference of their norms.
     """
     cdef Py_ssize_t i, j, u, start
-    cdef double sum_2, sum_4, energy = 0.0, inflation = 1.0
+    cdef double longer, least
+    cdef double energy = 0.0, inflation = 1.0
+    cdef double sums[2]
     cdef const float* leader = values + survivors.leader * n_used
 
     if references.sampling == BLOCKS:
@@ -249,38 +254,22 @@ cdef void _paired_radii(
         if energy > 0.0:
             inflation = max(1.0, references.energy * n_used / energy)
     for i in range(survivors.n_left):
-        _powers(leader, values + i * n_used, survivors.mean[i], n_used, &sum_2, &sum_4)
-        survivors.variance[i] = inflation * sum_2 / (n_used - 1)
+        paired_powers(leader, values + i * n_used, survivors.mean[i], n_used, sums)
+        survivors.variance[i] = inflation * sums[0] / (n_used - 1)
+        if references.norms != NULL:
+            longer = references.norms[survivors.slots[i]]
+            longer -= references.norms[survivors.slots[survivors.leader]]
+            least = references.energy * longer * longer / d - survivors.mean[i] ** 2
+            survivors.variance[i] = max(survivors.variance[i], least)
         # An atom that equals the leader on the sample may differ elsewhere.
         survivors.radius[i] = INFINITY
-        if sum_2 > 0.0:
+        if sums[0] > 0.0:
             survivors.radius[i] = tabled_paired_radius(
                 &survivors.quantiles, survivors.variance[i], n_used,
-                effective_size(sum_2, sum_4), references.n_total,
+                effective_size(sums[0], sums[1]), references.n_total,
             )
     survivors.mean[survivors.leader] = 0.0
     survivors.radius[survivors.leader] = 0.0
-
-
-cdef simd_void _powers(
-    const float* leader,
-    const float* own,
-    double centre,
-    Py_ssize_t n,
-    double* sum_2,
-    double* sum_4,
-) noexcept nogil:
-    """Sums of the second and fourth powers of centred differences to the leader."""
-    cdef Py_ssize_t u
-    cdef double gap, square, total_2 = 0.0, total_4 = 0.0
-
-    for u in range(n):
-        gap = <double> leader[u] - <double> own[u] - centre
-        square = gap * gap
-        total_2 += square
-        total_4 += square * square
-    sum_2[0] = total_2
-    sum_4[0] = total_4
 
 
 cdef void _ordered_radii(

@@ -213,6 +213,7 @@ def _plan(index, request, n_queries):
             n_total=float(len(starts)),
             epsilon=request.epsilon / len(starts),
             length=TAIL_BLOCK,
+            norms=index.all_norms(),
             arm_delta=arm_delta,
         )
     return Plan(
@@ -314,6 +315,8 @@ def _references(index, query, stats, request):
             n_total=inf,
             epsilon=request.epsilon,
             weights=query[starts] / probabilities[starts],
+            energy=float((sizes[seen] ** 2 / probabilities[seen]).sum()),
+            norms=index.all_norms(),
             reach=float((sizes[seen] / probabilities[seen]).max()),
         )
     if request.sampling == "alpha":
@@ -343,4 +346,5 @@ def _references(index, query, stats, request):
         length=BLOCK,
         energy=stats[3] ** 2 / len(starts),
         reach=reach,
+        norms=index.all_norms(),
     )

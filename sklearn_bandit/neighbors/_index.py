@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
 from .._core.thread_start import keep_threads
-from .._core.threads import effective_n_threads
+from ..bandit import LEAST_EFFECTIVE_SIZE
 from ._description import describe_atoms
 from ._gemv import scan
 from ._search import Searcher
@@ -56,9 +56,6 @@ MIN_PARALLEL = 1 << 24
 
 # Entries of the atoms that are described at a time: read from memory only once.
 BLOCK_ENTRIES = 1 << 20
-
-# Fewer effective observations than this say nothing reliable about an atom.
-MIN_EFFECTIVE = 16.0
 
 # Allowance for errors of BLAS products and coefficients, relative to the norms: this
 # number of units in the last place, and one more for `ROUNDING_FEATURES` coordinates.
@@ -407,7 +404,7 @@ def _product(queries, atoms, n_jobs):
     """
     if len(queries) == 1:
         is_large = atoms.size >= MIN_PARALLEL
-        n_threads = keep_threads(effective_n_threads(n_jobs)) if is_large else 1
+        n_threads = keep_threads(n_jobs) if is_large else 1
         return scan(atoms, queries[0], n_threads)[None, :]
     if len(atoms) > ATOMS_PER_FEATURE * atoms.shape[1]:
         return queries @ atoms.T
@@ -454,7 +451,7 @@ def _inflation(expected, sum_2, sum_4):
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         inflation = np.sqrt(np.maximum(expected / sum_2, 1))
-        few = sum_2**2 < MIN_EFFECTIVE * sum_4
+        few = sum_2**2 < LEAST_EFFECTIVE_SIZE * sum_4
     inflation[few | ((sum_2 == 0) & (expected > 0))] = np.inf
     inflation[(sum_2 == 0) & (expected == 0)] = 1
     return inflation.astype(np.float32)

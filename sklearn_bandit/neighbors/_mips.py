@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
 from .._core.thread_start import keep_threads
-from .._core.threads import effective_n_threads
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
 from ._answer import to_single
@@ -367,7 +366,7 @@ class BanditMIPS(BaseEstimator):
         """Return the number of threads that share the queries, and have them start."""
         if n_queries == 1:
             return 1
-        return keep_threads(min(effective_n_threads(self.n_jobs), n_queries))
+        return keep_threads(self.n_jobs, n_queries)
 
     def _check_combination(self):
         """Refuse parameters that do not go together."""

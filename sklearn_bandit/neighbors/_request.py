@@ -51,14 +51,15 @@ class References:
     weights : ndarray of float64, default=None
         Weights of single coordinates, for "weighted".
     energy : float, default=0.0
-        Mean square of the query on a reference, over all of them.
+        Mean square of a reference for atoms with entries of random signs: of the sum of
+        the query's squares in a block, or of the weight of a coordinate.
     reach : float, default=0.0
         Largest sum of the query's absolute entries on a reference, for radii other than
         "paired".
     largest : ndarray of shape (n_slots,), default=None
         Largest absolute entry of each atom, for radii other than "paired".
     norms : ndarray of shape (n_slots,), default=None
-        Norms of the atoms, for "ordered".
+        Norms of the atoms, for "ordered" and for the guard of "paired".
     arm_delta : float, default=0.0
         Error probability for one atom in one round.
     give_up_fraction : float, default=inf

@@ -2,7 +2,9 @@
 
 cimport cython
 
-from sklearn_bandit.bandit._radii cimport Quantiles
+from libc.math cimport sqrt
+
+from sklearn_bandit.bandit._radii cimport Quantiles, needed_samples
 
 cdef enum:
     # Memory that a pool keeps: for this number of threads that search at once.
@@ -33,6 +35,8 @@ cdef struct Survivors:
     double* variance            # of one coordinate's difference to the leader
     float* total                # running sums of the products, or of their differences
     float* square               # and of their squares
+    float* energy               # sums of the squares of differences of the atoms
+    double query_square         # mean square of the query's residual so far
     float* residual             # what the components leave of the query, in the sample
     Py_ssize_t n_filled         # tiles for which the residual is known
     double* coefs               # of the query on the components, where not elsewhere
@@ -64,10 +68,8 @@ cdef inline double needed_work(
     double n_limit,
 ) noexcept nogil:
     """How many products it takes to drop an atom with this gap, or to compute it."""
-    cdef double needed = n_total
+    cdef double needed = needed_samples(gap, quantile * sqrt(variance), n_total)
 
-    if gap > 0.0:
-        needed = 1.0 / (1.0 / n_total + gap * gap / (quantile * quantile * variance))
     return n_total if needed > n_limit else max(needed - n_used, 0.0)
 
 

@@ -12,7 +12,7 @@ cdef Survivors* new_survivors(
     Py_ssize_t n_atoms, Py_ssize_t n_coordinates, Py_ssize_t n_components
 ) noexcept nogil:
     """Room for a search over `n_atoms`; NULL if there is no memory."""
-    # An atom has five doubles, two integers and two floats. Components and coordinates
+    # An atom has five doubles, two integers and three floats. Components and coordinates
     # get as many, so that `allocate` checks the only product that can overflow.
     cdef Survivors* survivors = <Survivors*> allocate(1, sizeof(Survivors))
     cdef double* doubles = <double*> allocate(
@@ -20,7 +20,7 @@ cdef Survivors* new_survivors(
     )
     cdef Py_ssize_t* integers = <Py_ssize_t*> allocate(n_atoms, 2 * sizeof(Py_ssize_t))
     cdef float* floats = <float*> allocate(
-        n_atoms + n_coordinates, 2 * sizeof(float)
+        n_atoms + n_coordinates, 3 * sizeof(float)
     )
 
     if survivors == NULL or doubles == NULL or integers == NULL or floats == NULL:
@@ -42,7 +42,8 @@ cdef Survivors* new_survivors(
     survivors.kept = integers + n_atoms
     survivors.total = floats
     survivors.square = floats + n_atoms
-    survivors.residual = floats + 2 * n_atoms
+    survivors.energy = floats + 2 * n_atoms
+    survivors.residual = floats + 3 * n_atoms
     start_quantiles(&survivors.quantiles, 0.0)
     return survivors
 
@@ -137,6 +138,7 @@ cdef void drop(Survivors* survivors, Py_ssize_t k) noexcept nogil:
             survivors.variance[i] = survivors.variance[old]
             survivors.total[i] = survivors.total[old]
             survivors.square[i] = survivors.square[old]
+            survivors.energy[i] = survivors.energy[old]
     survivors.n_left = n_left
 
 

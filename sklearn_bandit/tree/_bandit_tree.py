@@ -139,10 +139,10 @@ class BanditTree(SparseInputMixin, ProgressMixin):
                 n_features_in=X.shape[1],
                 policy=policy,
             )
-            tree, n_insertions = grow_on_subsample(
+            tree, cost = grow_on_subsample(
                 self, X, training_set, seed, n_threads
             )
-            self._set_tree(tree, n_insertions, training_set, classes)
+            self._set_tree(tree, cost, training_set, classes)
             return self
         packed = pack_samples(self, X, n_threads, seed, weights)
         training_set = TrainingSet(
@@ -156,22 +156,22 @@ class BanditTree(SparseInputMixin, ProgressMixin):
         if policy.can_divide(
             self, n_used, X.shape[1], n_channels
         ) and n_used >= policy.smallest_divided(self, X.shape[1]):
-            tree, n_insertions = grow_in_subtrees(
+            tree, cost = grow_in_subtrees(
                 self, training_set, seed, n_threads, counts, weights
             )
-            self._set_tree(tree, n_insertions, training_set, classes)
+            self._set_tree(tree, cost, training_set, classes)
             return self
         self._grow(training_set, classes, seed, counts, weights, self.max_insertions)
         return self
 
     def _grow(self, training_set, classes, seed, counts, weights, budget):
         """Grow the tree and set the fitted attributes."""
-        tree, n_insertions = grow_tree(
+        tree, cost = grow_tree(
             self, training_set, seed, counts, weights, budget
         )
-        self._set_tree(tree, n_insertions, training_set, classes)
+        self._set_tree(tree, cost, training_set, classes)
 
-    def _set_tree(self, tree, n_insertions, training_set, classes):
+    def _set_tree(self, tree, cost, training_set, classes):
         """Set the fitted attributes."""
         if self.criterion == "friedman_mse":
             warnings.warn(
@@ -190,6 +190,7 @@ class BanditTree(SparseInputMixin, ProgressMixin):
                 self.classes_ = classes[0]
                 self.n_classes_ = training_set.n_classes[0]
         self.tree_ = tree
-        self.n_insertions_ = n_insertions
+        self.n_insertions_ = cost.n_insertions
+        self.n_sampled_nodes_ = cost.n_sampled_nodes
         if self.ccp_alpha > 0.0:
             prune_tree(self)

@@ -68,16 +68,22 @@ class DecisionTreeClassifier(BanditTree, sklearn_tree.DecisionTreeClassifier):
         all (8,000 in forests that may sample), so does every node that is searched
         exactly. Fewer bins are faster.
     delta : float, default=0.01
-        Probability, per node, that a feature is chosen whose gain is smaller than the
-        best one's by more than the tolerance. Smaller needs more samples; 0 is exact.
+        Probability, per node that is sampled, that a feature is chosen whose gain is
+        smaller than the best one's by more than the tolerance. Smaller needs more
+        samples; 0 is exact. Nothing changes where `n_sampled_nodes_` is 0.
     batch_size : int, default=2048
         Rows of the first sample in a node; it doubles until the search is decided.
         Nodes with fewer than four times as many rows are searched exactly.
     tol : float, default=0.1
         Near ties: features whose gain is smaller than the best by at most this share of
-        it, or by a fiftieth of this share of the node's impurity (a tenth where all
-        features are searched; not if thresholds are random), count as equally good.
-        With 0 the bandit goes on until exact histograms decide between close rivals.
+        it count as equally good, once the sample shows that there is a gain at all.
+        With 0 the bandit goes on until exact histograms decide between close rivals;
+        with 1 or more the first sample decides.
+    radius : {"paired", "bernstein"}, default="paired"
+        How far the mean difference of two splits' losses may be from that of all rows:
+        by Student's distribution, which needs differences whose rare part shows in the
+        sample, or by an empirical Bernstein bound from their known range, which needs
+        nothing and takes more rows.
     max_insertions : int, default=None
         Budget of insertions into histograms; nodes whose search it does not allow
         become leaves. It is never exceeded.
@@ -103,6 +109,9 @@ class DecisionTreeClassifier(BanditTree, sklearn_tree.DecisionTreeClassifier):
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
+    n_sampled_nodes_ : int
+        Nodes whose feature was chosen on a sample of their rows; all others were
+        searched exactly, and `delta`, `tol` and `radius` had no part in them.
 
     Examples
     --------
@@ -140,6 +149,7 @@ class DecisionTreeClassifier(BanditTree, sklearn_tree.DecisionTreeClassifier):
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -162,6 +172,7 @@ class DecisionTreeClassifier(BanditTree, sklearn_tree.DecisionTreeClassifier):
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
+        self.radius = radius
         self.max_insertions = max_insertions
 
 
@@ -225,16 +236,22 @@ class DecisionTreeRegressor(BanditTree, sklearn_tree.DecisionTreeRegressor):
         all (8,000 in forests that may sample), so does every node that is searched
         exactly. Fewer bins are faster.
     delta : float, default=0.01
-        Probability, per node, that a feature is chosen whose gain is smaller than the
-        best one's by more than the tolerance. Smaller needs more samples; 0 is exact.
+        Probability, per node that is sampled, that a feature is chosen whose gain is
+        smaller than the best one's by more than the tolerance. Smaller needs more
+        samples; 0 is exact. Nothing changes where `n_sampled_nodes_` is 0.
     batch_size : int, default=2048
         Rows of the first sample in a node; it doubles until the search is decided.
         Nodes with fewer than four times as many rows are searched exactly.
     tol : float, default=0.1
         Near ties: features whose gain is smaller than the best by at most this share of
-        it, or by a fiftieth of this share of the node's impurity (a tenth where all
-        features are searched; not if thresholds are random), count as equally good.
-        With 0 the bandit goes on until exact histograms decide between close rivals.
+        it count as equally good, once the sample shows that there is a gain at all.
+        With 0 the bandit goes on until exact histograms decide between close rivals;
+        with 1 or more the first sample decides.
+    radius : {"paired", "bernstein"}, default="paired"
+        How far the mean difference of two splits' losses may be from that of all rows:
+        by Student's distribution, which needs differences whose rare part shows in the
+        sample, or by an empirical Bernstein bound from their known range, which needs
+        nothing and takes more rows.
     max_insertions : int, default=None
         Budget of insertions into histograms; nodes whose search it does not allow
         become leaves. It is never exceeded.
@@ -256,6 +273,9 @@ class DecisionTreeRegressor(BanditTree, sklearn_tree.DecisionTreeRegressor):
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
+    n_sampled_nodes_ : int
+        Nodes whose feature was chosen on a sample of their rows; all others were
+        searched exactly, and `delta`, `tol` and `radius` had no part in them.
 
     Examples
     --------
@@ -292,6 +312,7 @@ class DecisionTreeRegressor(BanditTree, sklearn_tree.DecisionTreeRegressor):
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -313,4 +334,5 @@ class DecisionTreeRegressor(BanditTree, sklearn_tree.DecisionTreeRegressor):
         self.delta = delta
         self.batch_size = batch_size
         self.tol = tol
+        self.radius = radius
         self.max_insertions = max_insertions

@@ -70,16 +70,22 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         all (8,000 in forests that may sample), so does every node that is searched
         exactly. Fewer bins are faster.
     delta : float, default=0.01
-        Probability, per node, that a feature is chosen whose gain is smaller than the
-        best one's by more than the tolerance. Smaller needs more samples; 0 is exact.
+        Probability, per node that is sampled, that a feature is chosen whose gain is
+        smaller than the best one's by more than the tolerance. Smaller needs more
+        samples; 0 is exact. Nothing changes where `n_sampled_nodes_` is 0.
     batch_size : int, default=2048
         Rows of the first sample in a node; it doubles until the search is decided.
         Nodes with fewer than four times as many rows are searched exactly.
     tol : float, default=0.1
         Near ties: features whose gain is smaller than the best by at most this share of
-        it, or by a fiftieth of this share of the node's impurity (a tenth where all
-        features are searched; not if thresholds are random), count as equally good.
-        With 0 the bandit goes on until exact histograms decide between close rivals.
+        it count as equally good, once the sample shows that there is a gain at all.
+        With 0 the bandit goes on until exact histograms decide between close rivals;
+        with 1 or more the first sample decides.
+    radius : {"paired", "bernstein"}, default="paired"
+        How far the mean difference of two splits' losses may be from that of all rows:
+        by Student's distribution, which needs differences whose rare part shows in the
+        sample, or by an empirical Bernstein bound from their known range, which needs
+        nothing and takes more rows.
     max_insertions : int, default=None
         Budget of insertions into histograms; nodes whose search it does not allow
         become leaves. It is never exceeded.
@@ -105,6 +111,9 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
+    n_sampled_nodes_ : int
+        Nodes whose feature was chosen on a sample of their rows; all others were
+        searched exactly, and `delta`, `tol` and `radius` had no part in them.
 
     Examples
     --------
@@ -143,6 +152,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -164,6 +174,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
             delta=delta,
             batch_size=batch_size,
             tol=tol,
+            radius=radius,
             max_insertions=max_insertions,
         )
         self.n_thresholds = n_thresholds
@@ -233,16 +244,22 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         all (8,000 in forests that may sample), so does every node that is searched
         exactly. Fewer bins are faster.
     delta : float, default=0.01
-        Probability, per node, that a feature is chosen whose gain is smaller than the
-        best one's by more than the tolerance. Smaller needs more samples; 0 is exact.
+        Probability, per node that is sampled, that a feature is chosen whose gain is
+        smaller than the best one's by more than the tolerance. Smaller needs more
+        samples; 0 is exact. Nothing changes where `n_sampled_nodes_` is 0.
     batch_size : int, default=2048
         Rows of the first sample in a node; it doubles until the search is decided.
         Nodes with fewer than four times as many rows are searched exactly.
     tol : float, default=0.1
         Near ties: features whose gain is smaller than the best by at most this share of
-        it, or by a fiftieth of this share of the node's impurity (a tenth where all
-        features are searched; not if thresholds are random), count as equally good.
-        With 0 the bandit goes on until exact histograms decide between close rivals.
+        it count as equally good, once the sample shows that there is a gain at all.
+        With 0 the bandit goes on until exact histograms decide between close rivals;
+        with 1 or more the first sample decides.
+    radius : {"paired", "bernstein"}, default="paired"
+        How far the mean difference of two splits' losses may be from that of all rows:
+        by Student's distribution, which needs differences whose rare part shows in the
+        sample, or by an empirical Bernstein bound from their known range, which needs
+        nothing and takes more rows.
     max_insertions : int, default=None
         Budget of insertions into histograms; nodes whose search it does not allow
         become leaves. It is never exceeded.
@@ -264,6 +281,9 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
+    n_sampled_nodes_ : int
+        Nodes whose feature was chosen on a sample of their rows; all others were
+        searched exactly, and `delta`, `tol` and `radius` had no part in them.
 
     Examples
     --------
@@ -301,6 +321,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         delta=0.01,
         batch_size=2048,
         tol=0.1,
+        radius="paired",
         max_insertions=None,
     ):
         super().__init__(
@@ -321,6 +342,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
             delta=delta,
             batch_size=batch_size,
             tol=tol,
+            radius=radius,
             max_insertions=max_insertions,
         )
         self.n_thresholds = n_thresholds

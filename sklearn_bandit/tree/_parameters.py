@@ -22,6 +22,7 @@ PARAMETER_CONSTRAINTS = {
     "delta": [Interval(Real, 0.0, 1.0, closed="left")],
     "batch_size": [Interval(Integral, 32, None, closed="left")],
     "tol": [Interval(Real, 0.0, None, closed="left")],
+    "radius": [StrOptions({"paired", "bernstein"})],
     "max_insertions": [Interval(Integral, 1, None, closed="left"), None],
 }
 

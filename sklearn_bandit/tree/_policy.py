@@ -20,11 +20,11 @@ class SamplingPolicy:
     """Cut-overs of trees and forests, and the decisions that depend on them."""
 
     # Rows from which on "mab" samples a node: with fewer, histograms cost less than
-    # the tests (`forest.never_worse`).
+    # the tests (`forest.never_worse`, `quality.trees.cut_overs`).
     min_rows: int = 8_000
 
-    # The same for "auto", which waits until sampling pays with hardly any features. It
-    # has no benchmark of its own: `forest.flights` draws two features.
+    # The same for "auto", which waits until sampling pays with hardly any features
+    # (`quality.trees.cut_overs`: two of eight are drawn).
     min_rows_auto: int = 50_000
 
     # First batches that a sampled node must hold: a sample that is most of the node

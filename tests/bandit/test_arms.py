@@ -15,10 +15,10 @@ def batches(rng, sizes, offset=0.0):
     return [c + offset + rng.standard_normal((N_ARMS, len(c))) for c in common]
 
 
-def direct(rewards, pivot, delta, n_total):
+def direct(costs, pivot, delta, n_total):
     """Gaps and radii from the whole history at once."""
-    differences = rewards - rewards[pivot]
-    n = rewards.shape[1]
+    differences = costs - costs[pivot]
+    n = costs.shape[1]
     centred = differences - differences.mean(axis=1, keepdims=True)
     radii = [
         paired_radius(
@@ -40,15 +40,15 @@ def test_gaps_and_radii_after_changes_of_pivot(k, offset):
     for batch in batches(rng, [50, 50, 100, 200], offset):
         arms.add(batch, k)
         history.append(batch)
-        rewards = np.hstack(history)
-        pivot = np.argsort(rewards.mean(axis=1))[k - 1]
+        costs = np.hstack(history)
+        pivot = np.argsort(costs.mean(axis=1))[k - 1]
         pivots.add(pivot)
-        arms.update_radii("paired", 0.01, 10_000.0, 0.0, 0.0)
-        gaps, radii = direct(rewards, pivot, 0.01, 10_000)
+        arms.update_radii("paired", 0.01, 10_000.0)
+        gaps, radii = direct(costs, pivot, 0.01, 10_000)
         assert_allclose(arms.gaps, gaps, atol=1e-8)
         # The moments are taken about the first batch's mean, not the last's.
         assert_allclose(arms.radii, radii, rtol=0.05)
-        assert_allclose(arms.means, rewards.mean(axis=1), rtol=1e-12)
+        assert_allclose(arms.means, costs.mean(axis=1), rtol=1e-12)
     assert len(pivots) > 1 or k == N_ARMS
 
 
@@ -56,11 +56,11 @@ def test_gaps_and_radii_after_changes_of_pivot(k, offset):
 def test_radii_are_never_narrower_than_the_formula(n):
     """Quantiles are looked up at degrees of freedom that are rounded down."""
     arms = Arms(N_ARMS, paired=True)
-    rewards = np.random.default_rng(2).standard_normal((N_ARMS, n))
-    arms.add(rewards, 1)
-    arms.update_radii("paired", 1e-5, np.inf, 0.0, 0.0)
-    pivot = np.argmin(rewards.mean(axis=1))
-    exact = direct(rewards, pivot, 1e-5, np.inf)[1]
+    costs = np.random.default_rng(2).standard_normal((N_ARMS, n))
+    arms.add(costs, 1)
+    arms.update_radii("paired", 1e-5, np.inf)
+    pivot = np.argmin(costs.mean(axis=1))
+    exact = direct(costs, pivot, 1e-5, np.inf)[1]
     assert (arms.radii >= exact * (1 - 1e-9)).all()
     finite = np.isfinite(exact)
     assert_allclose(arms.radii[finite], exact[finite], rtol=0.02)
@@ -76,13 +76,13 @@ def test_elimination_keeps_histories_aligned():
         batch = quality[:, None] + rng.standard_normal((N_ARMS, size))
         history = np.hstack([history, batch])
         arms.add(batch[alive], 2)
-        arms.update_radii("paired", 0.01, np.inf, 0.0, 0.0)
+        arms.update_radii("paired", 0.01, np.inf)
         kept = arms.eliminate(2)
         alive = alive[kept]
         assert_array_equal(arms.ids, alive)
-        rewards = history[alive]
-        pivot = np.argsort(rewards.mean(axis=1))[1]
-        assert_allclose(arms.gaps, direct(rewards, pivot, 0.01, np.inf)[0], atol=1e-9)
+        costs = history[alive]
+        pivot = np.argsort(costs.mean(axis=1))[1]
+        assert_allclose(arms.gaps, direct(costs, pivot, 0.01, np.inf)[0], atol=1e-9)
     assert 2 <= len(alive) < N_ARMS
     assert {int(np.argmin(quality))} <= set(alive)
 
@@ -91,10 +91,10 @@ def test_an_arm_falls_by_the_kth_upper_bound():
     """Brute force over random bounds, by way of marginal intervals."""
     rng = np.random.default_rng(2)
     for k in (1, 2, 5):
-        rewards = rng.standard_normal((N_ARMS, 200)) + np.arange(N_ARMS)[:, None] / 4
+        costs = rng.standard_normal((N_ARMS, 200)) + np.arange(N_ARMS)[:, None] / 4
         arms = Arms(N_ARMS, paired=False)
-        arms.add(rewards, k)
-        arms.update_radii("normal", 0.01, np.inf, 0.0, 0.0)
+        arms.add(costs, k)
+        arms.update_radii("normal", 0.01, np.inf)
         gaps, radii = arms.gaps, arms.radii
         bar = np.sort(gaps + radii)[k - 1]
         arms.eliminate(k)
@@ -105,11 +105,11 @@ def test_an_arm_falls_by_the_kth_upper_bound():
 def test_equal_arms_all_survive():
     arms = Arms(N_ARMS, paired=True)
     arms.add(np.tile(np.random.default_rng(0).random(100), (N_ARMS, 1)), 1)
-    arms.update_radii("paired", 0.01, np.inf, 0.0, 0.0)
+    arms.update_radii("paired", 0.01, np.inf)
     arms.eliminate(1)
     assert arms.n_alive == N_ARMS
 
 
 def test_wrong_number_of_rows():
-    with pytest.raises(ValueError, match="rewards of 12 arms"):
+    with pytest.raises(ValueError, match="costs of 12 arms"):
         Arms(N_ARMS, paired=True).add(np.zeros((3, 4)), 1)

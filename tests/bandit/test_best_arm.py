@@ -13,13 +13,13 @@ N_ARMS = 20
 DELTA = 0.1
 
 
-def matrix_problem(rewards):
+def matrix_problem(costs):
     """Rewards given as a matrix of arms by references."""
-    return lambda arms, references: rewards[np.ix_(arms, references)]
+    return lambda arms, references: costs[np.ix_(arms, references)]
 
 
 class Stream:
-    """Arms with fresh rewards for every pull: k good ones among equal others."""
+    """Arms with fresh costs for every pull: k good ones among equal others."""
 
     def __init__(self, kind, k, seed, gap=0.25):
         self.rng = np.random.default_rng(seed)
@@ -81,26 +81,26 @@ def test_failure_rate_on_finite_populations(radius, k):
     n_failures = n_sampled = 0
     for seed in range(n_runs):
         rng = np.random.default_rng(seed)
-        rewards = rng.uniform(0, 1, (N_ARMS, n_references))
-        rewards += rng.permutation(np.arange(N_ARMS) >= k)[:, None] * 0.3
+        costs = rng.uniform(0, 1, (N_ARMS, n_references))
+        costs += rng.permutation(np.arange(N_ARMS) >= k)[:, None] * 0.3
         result = best_arm(
-            matrix_problem(rewards),
+            matrix_problem(costs),
             N_ARMS,
             n_references,
             k=k,
             delta=DELTA,
             radius=radius,
-            reward_range=1.3,
+            cost_range=1.3,
             exact=False,
             batch_size=64,
             random_state=seed,
         )
-        truth = np.argsort(rewards.mean(axis=1))[:k]
+        truth = np.argsort(costs.mean(axis=1))[:k]
         n_failures += set(result.best) != set(truth)
         n_sampled += result.n_pulls
     assert n_failures <= stats.binom.isf(0.01, n_runs, DELTA)
     if radius in ("paired", "normal"):
-        assert n_sampled < 0.6 * n_runs * rewards.size
+        assert n_sampled < 0.6 * n_runs * costs.size
 
 
 def mean_pulls(gap, n_references, n_runs=40):
@@ -135,11 +135,11 @@ def test_cost_does_not_grow_with_the_number_of_references():
 
 def test_pairing_saves_pulls_on_common_noise():
     rng = np.random.default_rng(0)
-    rewards = rng.standard_normal(20_000) * 5 + rng.standard_normal((50, 20_000))
-    rewards += np.arange(50)[:, None] * 0.3
+    costs = rng.standard_normal(20_000) * 5 + rng.standard_normal((50, 20_000))
+    costs += np.arange(50)[:, None] * 0.3
     pulls = {
         radius: best_arm(
-            matrix_problem(rewards), 50, 20_000, radius=radius, random_state=0
+            matrix_problem(costs), 50, 20_000, radius=radius, random_state=0
         ).n_pulls
         for radius in ("paired", "normal")
     }
@@ -147,12 +147,12 @@ def test_pairing_saves_pulls_on_common_noise():
 
 
 def test_equal_arms_fall_back_to_exact():
-    rewards = np.tile(np.random.default_rng(0).random(3000), (6, 1))
-    result = best_arm(matrix_problem(rewards), 6, 3000, k=2, random_state=0)
+    costs = np.tile(np.random.default_rng(0).random(3000), (6, 1))
+    result = best_arm(matrix_problem(costs), 6, 3000, k=2, random_state=0)
     assert result.exact
     assert result.n_survivors == 6
     assert_array_equal(result.best, [0, 1])
-    assert_allclose(result.means, rewards.mean(axis=1))
+    assert_allclose(result.means, costs.mean(axis=1))
     assert result.n_pulls == 6 * 3000
     assert_array_equal(result.radii, 0)
 
@@ -160,39 +160,39 @@ def test_equal_arms_fall_back_to_exact():
 def test_near_ties_are_given_up_early():
     """The prediction sends hopeless cases to the exact method after a few rounds."""
     rng = np.random.default_rng(0)
-    rewards = rng.standard_normal((30, 100_000)).astype(np.float32)
+    costs = rng.standard_normal((30, 100_000)).astype(np.float32)
     calls = []
 
     def exact(arms):
         calls.append(arms)
-        return rewards[arms].mean(axis=1, dtype=np.float64)
+        return costs[arms].mean(axis=1, dtype=np.float64)
 
-    result = best_arm(matrix_problem(rewards), 30, 100_000, exact=exact, random_state=0)
+    result = best_arm(matrix_problem(costs), 30, 100_000, exact=exact, random_state=0)
     assert result.exact
     assert len(calls) == 1
-    assert result.best[0] == rewards.mean(axis=1, dtype=np.float64).argmin()
-    assert result.n_pulls < 1.2 * rewards.size
+    assert result.best[0] == costs.mean(axis=1, dtype=np.float64).argmin()
+    assert result.n_pulls < 1.2 * costs.size
     assert_allclose(result.means[calls[0]], exact(calls[0]))
 
 
 def test_delta_zero_is_exact():
-    rewards = np.random.default_rng(0).standard_normal((40, 500))
-    result = best_arm(matrix_problem(rewards), 40, 500, k=3, delta=0)
+    costs = np.random.default_rng(0).standard_normal((40, 500))
+    result = best_arm(matrix_problem(costs), 40, 500, k=3, delta=0)
     assert result.exact
-    assert_array_equal(result.best, np.argsort(rewards.mean(axis=1))[:3])
-    assert result.n_pulls == rewards.size
-    assert_allclose(result.means, rewards.mean(axis=1))
+    assert_array_equal(result.best, np.argsort(costs.mean(axis=1))[:3])
+    assert result.n_pulls == costs.size
+    assert_allclose(result.means, costs.mean(axis=1))
 
 
 def test_one_arm_and_all_arms_need_no_pull():
-    rewards = np.random.default_rng(0).standard_normal((4, 100))
-    one = best_arm(matrix_problem(rewards[:1]), 1, 100)
+    costs = np.random.default_rng(0).standard_normal((4, 100))
+    one = best_arm(matrix_problem(costs[:1]), 1, 100)
     assert_array_equal(one.best, [0])
-    everything = best_arm(matrix_problem(rewards), 4, 100, k=4)
+    everything = best_arm(matrix_problem(costs), 4, 100, k=4)
     assert_array_equal(everything.best, np.arange(4))
     assert one.n_pulls == everything.n_pulls == 0
-    ranked = best_arm(matrix_problem(rewards), 4, 100, k=4, delta=0)
-    assert_array_equal(ranked.best, np.argsort(rewards.mean(axis=1)))
+    ranked = best_arm(matrix_problem(costs), 4, 100, k=4, delta=0)
+    assert_array_equal(ranked.best, np.argsort(costs.mean(axis=1)))
 
 
 def test_one_reference():
@@ -245,17 +245,17 @@ def test_budget_finds_clear_winners():
 def test_tolerance_stops_among_near_ties():
     rng = np.random.default_rng(0)
     means = np.r_[0.0, 0.001, np.full(18, 0.5)]
-    rewards = means[:, None] + rng.standard_normal((20, 50_000))
-    result = best_arm(matrix_problem(rewards), 20, 50_000, tol=0.1, random_state=0)
+    costs = means[:, None] + rng.standard_normal((20, 50_000))
+    result = best_arm(matrix_problem(costs), 20, 50_000, tol=0.1, random_state=0)
     assert not result.exact
     assert result.best[0] in (0, 1)
-    assert result.n_pulls < rewards.size / 4
+    assert result.n_pulls < costs.size / 4
 
 
 def test_same_seed_same_answer():
-    rewards = np.random.default_rng(0).standard_normal((30, 5000))
+    costs = np.random.default_rng(0).standard_normal((30, 5000))
     first, second = (
-        best_arm(matrix_problem(rewards), 30, 5000, random_state=7) for _ in range(2)
+        best_arm(matrix_problem(costs), 30, 5000, random_state=7) for _ in range(2)
     )
     assert_array_equal(first.best, second.best)
     assert_array_equal(first.means, second.means)
@@ -270,12 +270,12 @@ problems = st.tuples(st.integers(2, 12), st.integers(1, 300), st.integers(0, 2**
 def test_permuting_the_arms_permutes_the_answer(problem, seed):
     n_arms, n_references, data_seed = problem
     rng = np.random.default_rng(data_seed)
-    rewards = rng.standard_normal((n_arms, n_references))
+    costs = rng.standard_normal((n_arms, n_references))
     order = rng.permutation(n_arms)
     k = min(2, n_arms - 1)
     kwargs = {"k": k, "batch_size": 20, "random_state": seed}
-    result = best_arm(matrix_problem(rewards), n_arms, n_references, **kwargs)
-    permuted = best_arm(matrix_problem(rewards[order]), n_arms, n_references, **kwargs)
+    result = best_arm(matrix_problem(costs), n_arms, n_references, **kwargs)
+    permuted = best_arm(matrix_problem(costs[order]), n_arms, n_references, **kwargs)
     assert_array_equal(order[permuted.best], result.best)
     assert permuted.n_pulls == result.n_pulls
 
@@ -286,11 +286,11 @@ def test_adding_a_constant_changes_nothing(problem, constant):
     n_arms, n_references, data_seed = problem
     # Multiples of 1/64 keep the sums exact whatever the constant is rounded to.
     rng = np.random.default_rng(data_seed)
-    rewards = rng.integers(-500, 500, (n_arms, n_references)) / 64
+    costs = rng.integers(-500, 500, (n_arms, n_references)) / 64
     constant = np.round(constant)
     kwargs = {"batch_size": 20, "random_state": 0}
-    result = best_arm(matrix_problem(rewards), n_arms, n_references, **kwargs)
-    moved = best_arm(matrix_problem(rewards + constant), n_arms, n_references, **kwargs)
+    result = best_arm(matrix_problem(costs), n_arms, n_references, **kwargs)
+    moved = best_arm(matrix_problem(costs + constant), n_arms, n_references, **kwargs)
     assert_array_equal(moved.best, result.best)
     assert moved.n_pulls == result.n_pulls
 
@@ -299,10 +299,10 @@ def test_adding_a_constant_changes_nothing(problem, constant):
 @given(problems, st.integers(1, 4), st.sampled_from(["paired", "normal"]))
 def test_answer_is_sorted_and_distinct(problem, k, radius):
     n_arms, n_references, data_seed = problem
-    rewards = np.random.default_rng(data_seed).integers(0, 3, (n_arms, n_references))
+    costs = np.random.default_rng(data_seed).integers(0, 3, (n_arms, n_references))
     k = min(k, n_arms)
     result = best_arm(
-        matrix_problem(rewards.astype(float)), n_arms, n_references, k=k, radius=radius
+        matrix_problem(costs.astype(float)), n_arms, n_references, k=k, radius=radius
     )
     assert len(set(result.best)) == k
     if result.n_pulls:
@@ -310,12 +310,12 @@ def test_answer_is_sorted_and_distinct(problem, k, radius):
 
 
 def test_repr_says_how_the_answer_was_found():
-    rewards = np.random.default_rng(0).standard_normal((10, 1000)) / 10
-    rewards += np.arange(10)[:, None]
-    result = best_arm(matrix_problem(rewards), 10, 1000, k=7)
+    costs = np.random.default_rng(0).standard_normal((10, 1000)) / 10
+    costs += np.arange(10)[:, None]
+    result = best_arm(matrix_problem(costs), 10, 1000, k=7)
     assert "[0, 1, 2, 3, 4, ...] of 10 arms, by elimination" in repr(result)
-    assert "exactly" in repr(best_arm(matrix_problem(rewards), 10, 1000, delta=0))
-    short = best_arm(matrix_problem(rewards * 0), 10, 1000, exact=False, max_pulls=50)
+    assert "exactly" in repr(best_arm(matrix_problem(costs), 10, 1000, delta=0))
+    short = best_arm(matrix_problem(costs * 0), 10, 1000, exact=False, max_pulls=50)
     assert "10 not told apart" in repr(short)
 
 
@@ -326,8 +326,8 @@ def test_repr_says_how_the_answer_was_found():
         ({"k": 0}, "'k' parameter"),
         ({"delta": 1.0}, "'delta' parameter"),
         ({"radius": "student"}, "'radius' parameter"),
-        ({"radius": "hoeffding"}, "needs sigma or reward_range"),
-        ({"radius": "bernstein"}, "needs reward_range"),
+        ({"radius": "hoeffding"}, "needs sigma or cost_range"),
+        ({"radius": "bernstein"}, "needs cost_range"),
         ({"delta": 0, "exact": False}, "delta=0"),
         ({"delta": 0, "n_references": None}, "delta=0"),
         ({"batch_size": 0}, "'batch_size' parameter"),
@@ -335,9 +335,9 @@ def test_repr_says_how_the_answer_was_found():
     ],
 )
 def test_bad_arguments(kwargs, message):
-    rewards = np.random.default_rng(0).standard_normal((5, 100))
+    costs = np.random.default_rng(0).standard_normal((5, 100))
     kwargs = {
-        "pull": matrix_problem(rewards),
+        "pull": matrix_problem(costs),
         "n_arms": 5,
         "n_references": 100,
         **kwargs,
@@ -347,14 +347,14 @@ def test_bad_arguments(kwargs, message):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_rewards_that_are_not_finite(bad):
-    rewards = np.zeros((5, 100))
-    rewards[2, 3] = bad
+def test_costs_that_are_not_finite(bad):
+    costs = np.zeros((5, 100))
+    costs[2, 3] = bad
     with pytest.raises(ValueError, match="NaN or infinity"):
-        best_arm(matrix_problem(rewards), 5, 100)
+        best_arm(matrix_problem(costs), 5, 100)
 
 
-def test_rewards_of_wrong_shape():
+def test_costs_of_wrong_shape():
     with pytest.raises(ValueError, match=r"pull must return an array of shape"):
         best_arm(lambda a, r: np.zeros(len(a)), 5, 100)
     with pytest.raises(ValueError, match="exact must return"):

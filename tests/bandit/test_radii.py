@@ -13,7 +13,9 @@ from sklearn_bandit.bandit import (
     normal_quantile,
     normal_radius,
     paired_radius,
+    quantile_table,
     split_delta,
+    step_delta,
     student_quantile,
 )
 
@@ -27,6 +29,14 @@ def test_quantiles_are_those_of_scipy(delta):
         assert_allclose(
             student_quantile(delta, df), stats.t.isf(delta, df), 1e-7, 1e-12
         )
+
+
+def test_quantiles_are_on_the_safe_side():
+    table = quantile_table(1e-4)
+    assert (np.diff(table) <= 0).all()
+    for size in (4, 17, 100, 999, 1024):
+        assert table[size] >= student_quantile(1e-4, size - 1)
+        assert table[size] <= 1.3 * student_quantile(1e-4, size - 1)
 
 
 def test_delta_zero_never_decides():
@@ -44,6 +54,15 @@ def test_shares_of_delta_add_up():
     anytime = sum(split_delta(0.1, 7, t) for t in range(1, 200_000)) * 7
     assert anytime < 0.1
     assert_allclose(anytime, 0.1, rtol=1e-4)
+
+
+@pytest.mark.parametrize("n_expected", [0, 1, 30])
+def test_shares_of_steps_add_up(n_expected):
+    shares = np.array([step_delta(0.1, t, n_expected) for t in range(1, 200_000)])
+    assert (np.diff(shares) < 0).all()
+    assert shares.sum() < 0.1
+    assert_allclose(shares.sum(), 0.1, rtol=1e-3)
+    assert shares[: n_expected + 1].sum() > 0.04
 
 
 def test_finite_population():
@@ -90,11 +109,31 @@ def test_hoeffding_formula():
     assert_allclose(hoeffding_radius(2.0, 8, 0.1), 2 * np.sqrt(2 * np.log(10) / 8))
 
 
-def test_bernstein_formula():
-    """Maurer and Pontil, Theorem 4."""
-    log_term = np.log(2 / 0.1)
-    expected = np.sqrt(2 * 0.3 * log_term / 50) + 7 * 2.0 * log_term / (3 * 49)
-    assert_allclose(bernstein_radius(0.3, 2.0, 50, 0.1), expected)
+def test_bernstein_radius_refuses_what_a_bet_refuses():
+    """The best of its bets against the mean at the bound wins 1 / delta or more."""
+    rng = np.random.default_rng(0)
+    for n, share, delta in [(50, 0.5, 0.1), (400, 0.05, 1e-3), (3000, 0.01, 1e-6)]:
+        x = (rng.random(n) < share) * rng.random(n)
+        reach = 1 - x.mean()
+        m = x.mean() + bernstein_radius(x.var(ddof=1), reach, n, delta)
+        bets = 0.8 / reach * 0.5 ** np.arange(12)
+        wealth = np.log1p(bets[:, None] * (m - x)).sum(axis=1)
+        assert m < 1
+        assert wealth.max() > np.log(1 / delta)
+
+
+def test_bernstein_radius_is_never_wider_than_the_reach():
+    assert bernstein_radius(0.25, 1.0, 1, 1e-6) == 1
+    assert_allclose(bernstein_radius(0.25, 1.0, 75, 1e-300, 100), 0.25)
+    assert bernstein_radius(0.0, 0.0, 10, 0.01) == 0
+
+
+@pytest.mark.parametrize("variance", [1e-4, 1e-2, 0.25])
+def test_bernstein_radius_against_maurer_and_pontil(variance):
+    for n in (100, 10_000, 1_000_000):
+        log_term = np.log(2 / 1e-4)
+        theirs = np.sqrt(2 * variance * log_term / n) + 7 * log_term / (3 * (n - 1))
+        assert bernstein_radius(variance, 1.0, n, 1e-4) < 1.15 * min(theirs, 1.0)
 
 
 POPULATIONS = {
@@ -134,7 +173,7 @@ def assert_at_most(rates, delta):
 @pytest.mark.parametrize("name", sorted(BOUNDED))
 @pytest.mark.parametrize("delta", [0.2, 0.02])
 def test_coverage_of_rigorous_radii(name, n_total, delta):
-    reward_range, sigma = BOUNDED[name]
+    cost_range, sigma = BOUNDED[name]
     total = n_total or np.inf
     for n_used in (20, 100):
         rates = count_failures(
@@ -149,7 +188,7 @@ def test_coverage_of_rigorous_radii(name, n_total, delta):
             n_used,
             n_total,
             lambda x: bernstein_radius(
-                x.var(ddof=1), reward_range, len(x), delta, total
+                x.var(ddof=1), cost_range, len(x), delta, total
             ),
         )
         assert_at_most(rates, delta)
@@ -194,6 +233,33 @@ def test_paired_radius_of_skewed_differences():
 
     rates = count_failures("exponential", 400, None, radius)
     assert_at_most(rates, 2 * 0.02)
+
+
+@pytest.mark.parametrize("n_total", [np.inf, 2000])
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.03, 0.3])
+@pytest.mark.parametrize("delta", [0.2, 0.02])
+def test_coverage_of_bernstein_radius_of_rare_values(share, n_total, delta):
+    """Hardly any sample sees the rare part; the radius knows that there may be one."""
+    rng = np.random.default_rng(0)
+    n_rare = int(share * 2000)
+    for n_used in (64, 500, 1500):
+        if np.isinf(n_total):
+            seen = rng.binomial(n_used, share, 10 * N_REPETITIONS)
+        else:
+            seen = rng.hypergeometric(
+                n_rare, 2000 - n_rare, n_used, 10 * N_REPETITIONS
+            )
+        means = np.arange(n_used + 1) / n_used
+        variances = means * (1 - means) * n_used / (n_used - 1)
+        radii = np.array(
+            [
+                bernstein_radius(variance, max(mean, 1 - mean), n_used, delta, n_total)
+                for mean, variance in zip(means, variances, strict=True)
+            ]
+        )
+        errors = means[seen] - share
+        assert (errors > radii[seen] + 1e-12).mean() <= delta
+        assert (-errors > radii[seen] + 1e-12).mean() <= delta
 
 
 def test_anytime_union_bound_holds_over_all_looks():

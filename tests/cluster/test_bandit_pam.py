@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_bandit.bandit import student_quantile
 from sklearn_bandit.cluster import BanditKMedoids, _bandit_pam
-from sklearn_bandit.cluster._bandit_pam import BanditSearch, quantile_table
-from sklearn_bandit.cluster._cache import RowCache
+from sklearn_bandit.cluster._bandit_pam import BanditSearch
+from sklearn_bandit.cluster._distances import RowCache
+from sklearn_bandit.cluster._distances.dense import DenseDistances
 from sklearn_bandit.cluster._medoid_state import MedoidState
-from sklearn_bandit.cluster._metrics import DenseDistances
 from sklearn_bandit.cluster._pam import ExactSearch, FullMatrix
 from sklearn_bandit.cluster._reference_sample import Sample
 
@@ -84,42 +83,40 @@ def test_memory_and_threads_do_not_matter(algorithm, hard_points):
 
 
 @pytest.mark.parametrize("build", [True, False])
-def test_a_new_base_arm_keeps_what_is_known(build, hard_points):
-    """With all references seen, the means are exact, relative to the new base arm."""
+def test_a_new_leader_keeps_what_is_known(build, hard_points):
+    """With all references seen, the means are exact, relative to the new leader."""
     _, bandit = searches(hard_points(1500, 5, 0), 6, 0)
     clusters, sample = bandit.clusters, bandit.sample
     clusters.set([3, 99, 700] if build else [3, 99, 700, 800, 900, 1400])
     removed = None if build else 2
-    bases = [clusters.rewards(arm, removed) for arm in (11, 12)]
-    survivors = sample.survivors(clusters, bases[0], sample.block, build=build)
+    leaders = [clusters.costs(arm, removed) for arm in (11, 12)]
+    survivors = sample.survivors(clusters, leaders[0], sample.block, build=build)
     survivors.eliminate(np.full(2, 3.0), np.inf, 0.0)
     survivors.keep(np.arange(10, 900, 7))
     arms = survivors.arms
-    sample.rebase(survivors, clusters, *bases, build=build)
+    sample.change_leader(survivors, leaders[1])
     assert survivors.n_known == survivors.n_used == 2 * sample.block
-    sample.extend(survivors, clusters, bases[1], sample.n, build=build)
+    sample.extend(survivors, sample.n)
     survivors.eliminate(np.full(2, 3.0), np.inf, 0.0)
     if build:
-        rewards = [clusters.rewards(arm).mean() for arm in arms]
+        costs = [clusters.costs(arm).mean() for arm in arms]
     else:
-        rewards = [
-            min(clusters.rewards(arm, l).mean() for l in range(6)) for arm in arms
-        ]
-    expected = np.array(rewards) - bases[1].mean()
+        costs = [min(clusters.costs(arm, l).mean() for l in range(6)) for arm in arms]
+    expected = np.array(costs) - leaders[1].mean()
     np.testing.assert_allclose(survivors.means, expected, atol=1e-5)
     np.testing.assert_allclose(survivors.lower, survivors.means, atol=1e-5)
 
 
-def test_a_poor_base_arm_is_replaced(hard_points, monkeypatch):
-    """Scouts that are drawn blindly make a poor base arm; the medoid is PAM's."""
+def test_a_poor_leader_is_replaced(hard_points, monkeypatch):
+    """A leader that is drawn blindly is poor; the medoid is PAM's all the same."""
     exact, bandit = searches(hard_points(1500, 5, 2), 6, 2)
     n_new = []
-    rebase = bandit.sample.rebase
-    monkeypatch.setattr(_bandit_pam, "POOR_BASE", 2)
+    change = bandit.sample.change_leader
+    monkeypatch.setattr(_bandit_pam, "POOR_LEADER", 2)
     monkeypatch.setattr(bandit, "max_exact", 20)
-    monkeypatch.setattr(_bandit_pam, "N_SCOUTS", 1)
+    monkeypatch.setattr(_bandit_pam, "N_LEADING", 1)
     monkeypatch.setattr(
-        bandit.sample, "rebase", lambda *a, **k: (n_new.append(1), rebase(*a, **k))
+        bandit.sample, "change_leader", lambda *a: (n_new.append(1), change(*a))
     )
     exact.start()
     bandit.start()
@@ -129,14 +126,6 @@ def test_a_poor_base_arm_is_replaced(hard_points, monkeypatch):
         order = bandit.clusters.order
         assert order[bandit.clusters.medoids].tolist() == exact.clusters.medoids
     assert n_new
-
-
-def test_quantiles_are_on_the_safe_side():
-    table = quantile_table(1e-4)
-    assert (np.diff(table) <= 0).all()
-    for size in (4, 17, 100, 999, 1024):
-        assert table[size] >= student_quantile(1e-4, size - 1)
-        assert table[size] <= 1.3 * student_quantile(1e-4, size - 1)
 
 
 def test_the_shares_of_delta_sum_to_one_at_most(hard_points):

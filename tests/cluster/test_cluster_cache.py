@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn_bandit.cluster._distances import ARM_TILE
 
-from sklearn_bandit.cluster._cache import RowCache, TileCache
-from sklearn_bandit.cluster._metrics import DenseDistances
+from sklearn_bandit.cluster._distances import ARM_TILE, RowCache, TileCache
+from sklearn_bandit.cluster._distances.dense import DenseDistances
 
 N = 2000
 TILE_BYTES = 4 * ARM_TILE * 128

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sklearn_bandit.cluster import BanditKMedoids, _eager
+from sklearn_bandit.cluster._distances.dense import DenseDistances
 from sklearn_bandit.cluster._medoid_state import MedoidState
-from sklearn_bandit.cluster._metrics import DenseDistances
 from sklearn_bandit.cluster._pam import FullMatrix
 
 
@@ -59,3 +59,14 @@ def test_tol_leaves_no_larger_improvement(hard_points):
         5, algorithm="eager", batch_size=128, tol=1e-3, random_state=0
     ).fit(X)
     assert best_change(X, model.medoid_indices_) >= -1e-3
+
+
+@pytest.mark.parametrize("batch_size", [257, 300, 511])
+def test_the_first_sample_need_not_be_whole_blocks(batch_size, hard_points):
+    """512 references are a block and a part of the next one."""
+    X = hard_points(1500, 4, 0)
+    fit = BanditKMedoids(
+        4, algorithm="eager", batch_size=batch_size, random_state=0
+    ).fit(X)
+    exact = BanditKMedoids(4, algorithm="pam").fit(X)
+    assert fit.inertia_ <= 1.02 * exact.inertia_

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_bandit.cluster import BanditKMedoids
-from sklearn_bandit.cluster._metrics import _one_blas_thread
+from sklearn_bandit.cluster._distances.blas_threads import one_blas_thread
 
 ALGORITHMS = ["pam", "bandit", "eager"]
 
@@ -196,7 +196,7 @@ def test_fits_at_once_give_back_the_threads_of_blas():
         before = n_threads()
         if set(before.values()) != {3}:
             pytest.skip("BLAS has one thread only")
-        first, second = _one_blas_thread(), _one_blas_thread()
+        first, second = one_blas_thread(), one_blas_thread()
         first.__enter__()
         second.__enter__()
         assert set(n_threads().values()) == {1}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import pairwise_distances
 
-from sklearn_bandit.cluster import BanditKMedoids, _kmedoids
+from sklearn_bandit.cluster import BanditKMedoids, _kmedoids, _starts
 from sklearn_bandit.cluster._medoid_state import SMALL
 
 METRICS = ["euclidean", "sqeuclidean", "cosine", "manhattan", "chebyshev"]
@@ -64,7 +64,8 @@ def test_one_call_a_step_is_the_same_as_many(k, dtype, hard_points, monkeypatch)
     X = hard_points(300, 4, 1).astype(dtype)
     weights = np.random.default_rng(0).integers(1, 4, 300)
     one = BanditKMedoids(k, algorithm="pam").fit(X, sample_weight=weights)
-    monkeypatch.setattr(_kmedoids, "SMALL", 0)
+    for module in (_kmedoids, _starts):
+        monkeypatch.setattr(module, "SMALL", 0)
     many = BanditKMedoids(k, algorithm="pam").fit(X, sample_weight=weights)
     np.testing.assert_array_equal(one.medoid_indices_, many.medoid_indices_)
     np.testing.assert_array_equal(one.labels_, many.labels_)

@@ -2,16 +2,20 @@
 
 import numpy as np
 import pytest
-from sklearn_bandit.cluster._distances import ARM_TILE
 from sklearn_bandit.cluster._exact_passes import exact_build, exact_swap, nearest_two
 from sklearn_bandit.cluster._sampled_passes import (
     accumulate,
+    pack_references,
     reduce_bounds,
     reduce_means,
 )
 
+from sklearn_bandit.cluster._distances import ARM_TILE
+from sklearn_bandit.cluster._medoid_state import References
+from sklearn_bandit.cluster._survivors import SampleSizes
+
 M, N, K = 37, 600, 3
-NO_PROXY = np.empty(0), np.empty((N, 0))
+NO_VARIATE = np.empty(0), np.empty((N, 0))
 
 
 @pytest.fixture
@@ -28,41 +32,49 @@ def problem():
         "nearest": medoids[0],
         "second": medoids[1],
         "labels": rng.integers(0, K, M).astype(np.intc),
-        "base": rng.random(M).astype(np.float32),
+        "leader": rng.random(M).astype(np.float32),
         "slopes": rng.random(M).astype(np.float32),
         "origins": rng.random(M).astype(np.float32),
     }
 
 
-def rewards(p, removed):
-    """Weighted rewards of all arms less the base's, of shape (M, N)."""
+def costs(p, removed):
+    """Weighted costs of all arms less the leader's, of shape (M, N)."""
     others = p["nearest"]
     if removed is not None:
         others = np.where(p["labels"] == removed, p["second"], p["nearest"])
     after = np.minimum(p["d"], others[:, None])
-    return (p["weights"] * (after.T - p["base"])).T.astype(np.float64)
+    return (p["weights"] * (after.T - p["leader"])).T.astype(np.float64)
 
 
-def proxies(p, power, removed):
-    """Proxies of all arms, zero beside the cluster, of shape (M, N)."""
+def variates(p, power, removed):
+    """Control variates of all arms, zero beside the cluster, of shape (M, N)."""
     own = p["slopes"] if removed is None else p["slopes"] * (p["labels"] == removed)
     return (own * (p["d"].T ** power - p["origins"])).T.astype(np.float64)
 
 
 def run(p, k, group, power=0, n_threads=2):
     sums = np.zeros((2, (1 + k) * group, ARM_TILE))
-    names = "weights", "nearest", "second", "labels", "base", "slopes", "origins"
-    arrays = (p[name] for name in names)
-    order = np.argsort(p["labels"], kind="stable")
-    accumulate(p["tiles"], *arrays, power, k, order, N, sums, n_threads)
+    references = References(*(p[name] for name in References._fields))
+    variate = p["slopes"], p["origins"], power
+    packed = pack_references(references, p["leader"], *variate, build=k == 0)
+    accumulate(p["tiles"], packed, k, N, sums, n_threads)
     return sums
+
+
+def bounds_of(known, sums, sizes, quantiles, variate=NO_VARIATE, n_threads=2):
+    """Means and lower bounds."""
+    bounds = np.empty((2, N))
+    sizes = SampleSizes(*sizes)
+    reduce_bounds(known, sums, sizes, quantiles, *variate, bounds, n_threads)
+    return bounds
 
 
 @pytest.mark.parametrize("k", [0, K])
 def test_means(problem, k):
     means, removed = np.empty(N), np.empty(N, np.intc)
     reduce_means(run(problem, k, 1), 1 / M, means, removed)
-    arms = [rewards(problem, l).mean(axis=0) for l in (range(k) if k else [None])]
+    arms = [costs(problem, l).mean(axis=0) for l in (range(k) if k else [None])]
     np.testing.assert_allclose(means, np.min(arms, axis=0), rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(removed, np.argmin(arms, axis=0))
 
@@ -80,13 +92,10 @@ def test_bounds_condition_on_the_known_references(problem, k):
     n_known, n_total, z = 10.0, 500.0, 2.5
     known, sums = np.zeros((2, 1 + k, ARM_TILE)), run(problem, k, 3)
     known[:, 0] = 3.0
-    means, lower = np.empty(N), np.empty(N)
-    reduce_bounds(
-        known, n_known, sums, M, n_total, np.full(2, z), *NO_PROXY, means, lower, 2
-    )
+    means, lower = bounds_of(known, sums, (n_known, M, n_total), np.full(2, z))
     expected_means, expected_lower = [], []
     for l in range(k) if k else [None]:
-        D = rewards(problem, l)
+        D = costs(problem, l)
         rest = 1 - n_known / n_total
         mean = 3.0 / n_total + rest * D.mean(axis=0)
         error = D.std(axis=0, ddof=1) * np.sqrt((1 - M / (n_total - n_known)) / M)
@@ -98,20 +107,19 @@ def test_bounds_condition_on_the_known_references(problem, k):
 
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("k", [0, 2])
-def test_bounds_regress_on_the_proxy(problem, k, power):
-    """The mean moves with the proxy's mean, and the residues make the radius."""
+def test_bounds_regress_on_the_variate(problem, k, power):
+    """The mean moves with the variate's mean, and the residues make the radius."""
     problem["labels"] = np.repeat([0, 1], [17, M - 17]).astype(np.intc)
     n_total, z = 500.0, 2.5
     totals = np.random.default_rng(3).random((N, max(k, 1))) * n_total
     counts = np.array([17.0, M - 17.0]) if k else np.array([float(M)])
     known, sums = np.zeros((2, 1 + k, ARM_TILE)), run(problem, k, 6, power)
-    means, lower = np.empty(N), np.empty(N)
     table = np.full(2, z)
-    reduce_bounds(known, 0, sums, M, n_total, table, counts, totals, means, lower, 2)
+    means, lower = bounds_of(known, sums, (0, M, n_total), table, (counts, totals))
     expected_means, expected_lower = [], []
     for l in range(max(k, 1)):
-        D = rewards(problem, l if k else None)
-        F = proxies(problem, power, l if k else None)
+        D = costs(problem, l if k else None)
+        F = variates(problem, power, l if k else None)
         centred = F - F.mean(axis=0)
         spread = (centred**2).mean(axis=0)
         slope = (centred * D).mean(axis=0) / spread
@@ -130,23 +138,34 @@ def test_bounds_use_the_effective_size(problem):
     """A quantile is looked up by (sum of squares)^2 / sum of fourth powers."""
     sums = run(problem, 0, 3)
     known = np.zeros((2, 1, ARM_TILE))
-    out = np.empty(N), np.empty(N)
     table = np.full(M + 1, np.inf)
-    D = rewards(problem, None)
+    D = costs(problem, None)
     size = (D**2).sum(axis=0) ** 2 / (D**4).sum(axis=0)
     middle = int(np.median(size))
     table[middle:] = 1.0
-    reduce_bounds(known, 0, sums, M, 1e6, table, *NO_PROXY, *out, 1)
-    np.testing.assert_array_equal(np.isneginf(out[1]), size.astype(int) < middle)
-    assert 0 < np.isneginf(out[1]).sum() < N
+    _, lower = bounds_of(known, sums, (0, M, 1e6), table)
+    np.testing.assert_array_equal(np.isneginf(lower), size.astype(int) < middle)
+    assert 0 < np.isneginf(lower).sum() < N
 
 
 def test_a_complete_sample_has_no_radius(problem):
     sums = run(problem, 0, 3)
-    out = np.empty(N), np.empty(N)
     known = np.zeros((2, 1, ARM_TILE))
-    reduce_bounds(known, 0, sums, M, M, np.full(2, np.inf), *NO_PROXY, *out, 1)
-    np.testing.assert_array_equal(out[0], out[1])
+    means, lower = bounds_of(known, sums, (0, M, M), np.full(2, np.inf))
+    np.testing.assert_array_equal(means, lower)
+
+
+def test_a_part_of_a_block_and_more_than_a_block(problem):
+    """References may be fewer than the tiles have, never more."""
+    part = {**problem, "d": problem["d"][:20]}
+    for name in (*References._fields, "leader", "slopes", "origins"):
+        part[name] = problem[name][:20]
+    sums = run(part, 0, 1)
+    np.testing.assert_allclose(
+        sums[:, 0].ravel()[:N], costs(part, None).sum(axis=0), rtol=1e-4, atol=1e-4
+    )
+    with pytest.raises(ValueError, match="more references than distances"):
+        run({**problem, "tiles": problem["tiles"][:, :20].copy()}, 0, 1)
 
 
 @pytest.mark.parametrize("n_clusters", [40, 300])
@@ -157,7 +176,7 @@ def test_many_clusters_work_in_strips(problem, n_clusters):
     for l in (0, 7, n_clusters - 1):
         total = (sums[:, 0] + sums[:, 3 + 3 * l]).ravel()[:N]
         np.testing.assert_allclose(
-            total, rewards(problem, l).sum(axis=0), rtol=1e-4, atol=1e-4
+            total, costs(problem, l).sum(axis=0), rtol=1e-4, atol=1e-4
         )
 
 

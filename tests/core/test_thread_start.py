@@ -4,8 +4,10 @@ import subprocess
 import sys
 
 import pytest
-from sklearn_bandit._core.thread_start import start_threads
-from sklearn_bandit._core.threads import has_openmp
+from sklearn_bandit._core.thread_start import keep_threads, start_threads
+from sklearn_bandit._core.threads import effective_n_threads, has_openmp
+
+needs_openmp = pytest.mark.skipif(not has_openmp(), reason="there are no threads")
 
 # Sixty-three stacks, of two megabytes at least, do not fit.
 SCRIPT = """
@@ -21,13 +23,23 @@ print(start_threads(64), start_threads(64), start_threads(2))
 """
 
 
-@pytest.mark.parametrize("wanted", [-1, 0, 1, 2, 5, 3])
-def test_starts_as_many_as_are_wanted(wanted):
-    assert start_threads(wanted) == max(wanted, 1)
+@needs_openmp
+@pytest.mark.parametrize("function", [start_threads, keep_threads])
+@pytest.mark.parametrize("wanted", [1, 2, 5, 3])
+def test_starts_as_many_as_are_wanted(function, wanted):
+    assert function(wanted) == wanted
+    assert function(wanted, 2) == min(wanted, 2)
+
+
+@pytest.mark.parametrize("function", [start_threads, keep_threads])
+@pytest.mark.parametrize("n_jobs", [None, -1])
+def test_starts_what_the_jobs_of_an_estimator_stand_for(function, n_jobs):
+    assert function(n_jobs) == effective_n_threads(n_jobs)
+    assert function(n_jobs, 1) == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.skipif(not has_openmp(), reason="there are no threads to start")
+@needs_openmp
 def test_starts_fewer_where_there_is_no_room():
     result = subprocess.run(
         [sys.executable, "-c", SCRIPT],

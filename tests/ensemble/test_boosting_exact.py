@@ -241,7 +241,7 @@ def test_same_model_for_any_number_of_threads(classes, n_threads, monkeypatch):
     X = np.repeat(X, 10, axis=0) + np.random.RandomState(0).rand(20_000, N_FEATURES)
     y = np.repeat(y, 10)
     first = HistGradientBoostingClassifier(max_iter=3, random_state=0).fit(X, y)
-    module = "sklearn_bandit.ensemble._boosting.fitting.effective_n_threads"
+    module = "sklearn_bandit.ensemble._boosting.fitting.start_threads"
     monkeypatch.setattr(module, lambda n_jobs: n_threads)
     other = HistGradientBoostingClassifier(max_iter=3, random_state=0).fit(X, y)
     assert_array_equal(first.decision_function(X), other.decision_function(X))

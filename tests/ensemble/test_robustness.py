@@ -4,10 +4,12 @@ import copy
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn import ensemble as sk_ensemble
 from sklearn.base import clone, is_classifier
 
 from sklearn_bandit import ensemble, tree
+from sklearn_bandit._compat import DRAWS_BY_WEIGHT, MONOTONE_TAKES_MISSING
 from sklearn_bandit.tree._data import packing
 
 CLASSIFIERS = [
@@ -125,6 +127,52 @@ def test_weights(estimator, data):
     ):
         with pytest.raises(ValueError, match=message):
             clone(estimator).fit(X, y, sample_weight=bad)
+
+
+def test_missing_values_outside_a_patch():
+    """Those of sparse matrices are refused wherever they are: `predict` would."""
+    X = np.ones((20, 5))
+    X[3, 2] = np.nan
+    y = np.arange(20.0)
+    forest = ensemble.RandomPatchesRegressor(
+        2, patch_samples=1e-9, patch_features=1e-9, random_state=0
+    )
+    assert np.isfinite(forest.fit(X, y).predict(X)).all()
+    with pytest.raises(ValueError, match="does not accept missing values"):
+        forest.fit(sparse.csr_array(X), y)
+
+
+def test_draws_of_no_weight():
+    """A tree whose draws all have weight zero is refused, not made of NaN.
+
+    Where samples are drawn in proportion to their weights there is none.
+    """
+    X, y = np.arange(32.0).reshape(16, 2), np.arange(16) % 2
+    weight = np.zeros(16)
+    weight[3] = 1.0
+    forest = ensemble.RandomForestClassifier(20, random_state=0)
+    if DRAWS_BY_WEIGHT:
+        forest.fit(X, y, weight)
+        np.testing.assert_array_equal(forest.predict_proba(X)[:, 1], 1.0)
+    else:
+        with pytest.raises(ValueError, match="drawn for a tree have weight zero"):
+            forest.fit(X, y, weight)
+
+
+@pytest.mark.parametrize(
+    "kind", [tree.DecisionTreeRegressor, ensemble.RandomForestRegressor]
+)
+def test_missing_values_and_constraints(kind, data):
+    """Predicted if they were learnt from; refused by the fit if they cannot be."""
+    X, y = data
+    X = X.copy()
+    X[::3, 0] = np.nan
+    model = kind(monotonic_cst=[1] + [0] * (X.shape[1] - 1), random_state=0)
+    if MONOTONE_TAKES_MISSING:
+        assert np.isfinite(model.fit(X, y).predict(X)).all()
+    else:
+        with pytest.raises(ValueError, match="does not accept missing values"):
+            model.fit(X, y)
 
 
 @estimators

@@ -1,7 +1,9 @@
 """Run a function in a new process, which may die or hang.
 
-The processes are forked from one that has imported everything and computed nothing, so
-that they start in milliseconds and have no threads before their own.
+The processes are forked from one that has imported scikit-learn and computed nothing,
+so that they start in milliseconds and have no threads before their own. It has not
+imported this package, whose kernels would take them for forks of a process that has
+threads, and use one.
 """
 
 import multiprocessing
@@ -9,7 +11,7 @@ import os
 import signal
 import time
 
-import fault_families  # noqa: F401 - imported once, by the server
+PRELOADED = ["pandas", "sklearn.ensemble", "sklearn.linear_model", "sklearn.metrics"]
 
 
 def run_apart(function, *args, seconds=120.0):
@@ -32,7 +34,7 @@ def run_apart(function, *args, seconds=120.0):
         What the function returned, None if it did not.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["fault_processes"])
+    context.set_forkserver_preload(PRELOADED)
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(function, args, sender))
     process.start()

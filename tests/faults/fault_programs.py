@@ -7,36 +7,45 @@ import os
 import pickle
 from pathlib import Path
 
+import joblib
 import numpy as np
 from fault_families import answer, make_data, make_family
+from fork_models import MODELS
+from sklearn_bandit._core.threads import effective_n_threads
 from threadpoolctl import threadpool_limits
 
-
-def fit_answer(family):
-    """Fit an estimator of a family and return what it says."""
-    X, y = make_data(family, 20_000 if family.startswith("boosting") else 2_000, 20)
-    return answer(make_family(family).fit(X, y), X)
+from sklearn_bandit.tree._policy import SamplingPolicy
 
 
-def fork_after_fit(family):
+def count_threads():
+    """Return how many threads kernels would use of two."""
+    with threadpool_limits(2, "openmp"):
+        return effective_n_threads(2)
+
+
+def fork_after_fit(name):
     """Fit, fork, and fit in the child; return its exit code: 0 for the same answer."""
     with threadpool_limits(2, "openmp"):
-        here = fit_answer(family)
+        here = MODELS[name]()
         child = os.fork()
         if child == 0:
-            os._exit(0 if np.array_equal(here, fit_answer(family)) else 3)
+            os._exit(0 if np.array_equal(here, MODELS[name]()) else 3)
         _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status)
 
 
-def pool_after_fit(family):
+def _compute(name):
+    return MODELS[name]()
+
+
+def pool_after_fit(names):
     """Fit, and fit in a pool of forked processes; return whether answers are equal."""
     multiprocessing.current_process()._config["daemon"] = False
     with threadpool_limits(2, "openmp"):
-        here = fit_answer(family)
-        with multiprocessing.get_context("fork").Pool(2) as pool:
-            answers = pool.map(fit_answer, [family] * 4)
-    return all(np.array_equal(here, there) for there in answers)
+        here = [MODELS[name]() for name in names]
+        run = joblib.Parallel(n_jobs=2, backend="multiprocessing")
+        there = run(joblib.delayed(_compute)(name) for name in names)
+    return all(map(np.array_equal, here, there))
 
 
 def load_and_answer(path):
@@ -51,6 +60,26 @@ def load_and_answer(path):
 
 def _pages(column):
     return int(Path("/proc/self/statm").read_text().split()[column])
+
+
+def _outcome(compute):
+    """Return "done", or "memory" if there is an error that says there is too little."""
+    try:
+        compute()
+    except (MemoryError, SystemError):
+        # Without memory numpy may return an error without saying which.
+        return "memory"
+    except RuntimeError as error:
+        # What Python says if the stack of a thread cannot be had.
+        if "new thread" not in str(error):
+            raise
+        return "memory"
+    except OSError as error:
+        # What it says if the locks of a pool cannot be had.
+        if error.errno != errno.ENOMEM:
+            raise
+        return "memory"
+    return "done"
 
 
 def fit_within(family, n_threads, megabytes):
@@ -70,22 +99,45 @@ def fit_within(family, n_threads, megabytes):
         np.ones((300, 300)) @ np.ones((300, 300))
         limit = _pages(0) * resource.getpagesize() + (megabytes << 20)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        try:
-            answer(make_family(family).fit(X, y), X)
-        except (MemoryError, SystemError):
-            # Without memory numpy may return an error without saying which.
-            return "memory"
-        except RuntimeError as error:
-            # What Python says if the stack of a thread cannot be had.
-            if "new thread" not in str(error):
-                raise
-            return "memory"
-        except OSError as error:
-            # What it says if the locks of a pool cannot be had.
-            if error.errno != errno.ENOMEM:
-                raise
-            return "memory"
-        return "done"
+        return _outcome(lambda: answer(make_family(family).fit(X, y), X))
+
+
+def grow_within(model, n_threads, room):
+    """Fit a tree that has several threads again and again, with more and more memory.
+
+    Parameters
+    ----------
+    model : estimator
+        The tree. Its policy lets it be divided, and fitted on a subsample.
+    n_threads : int
+        Also where there are fewer processors. A thread takes eight megabytes or so for
+        its stack, more than all of the data.
+    room : list of int
+        Megabytes beyond what is taken before the first fit.
+
+    Returns
+    -------
+    list of str
+        What `_outcome` says of each.
+    """
+    import resource
+
+    os.environ["OMP_NUM_THREADS"] = str(n_threads)
+    X = np.random.default_rng(0).standard_normal((60_000, 20)).astype(np.float32)
+    y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
+    model._sampling_policy = SamplingPolicy(
+        min_divided_values=20 * 20_000, min_subsampled_per_leaf=512
+    )
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    outcomes = []
+    with threadpool_limits(n_threads, "openmp"):
+        before = _pages(0) * resource.getpagesize()
+        for megabytes in room:
+            limit = before + (megabytes << 20)
+            resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+            outcomes.append(_outcome(lambda: model.fit(X, y)))
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    return outcomes
 
 
 def memory_growth(family, n_fits):

@@ -6,7 +6,9 @@ import sys
 import pytest
 from fault_families import FAMILIES
 from fault_processes import run_apart
-from fault_programs import fit_within, memory_growth
+from fault_programs import fit_within, grow_within, memory_growth
+
+from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 pytestmark = [
     pytest.mark.skipif(
@@ -32,6 +34,24 @@ def test_memory_runs_out(family):
     *tight, last = outcomes.values()
     assert all(outcome == (0, "memory") for outcome in tight), outcomes
     assert last == (0, "done"), outcomes
+
+
+@pytest.mark.parametrize(
+    ("model", "n_threads"),
+    [
+        (DecisionTreeClassifier(max_depth=8), 2),
+        (DecisionTreeClassifier(max_depth=8), 8),
+        (DecisionTreeClassifier(max_depth=3), 2),
+        (DecisionTreeRegressor(solver="exact", max_leaf_nodes=2**62), 2),
+    ],
+    ids=["subtrees", "subtrees in more threads", "subsample", "best first"],
+)
+def test_memory_runs_out_in_the_threads_of_a_tree(model, n_threads):
+    room = [*range(0, 40, 2), 60, 80, 160, 320]
+    code, outcomes = run_apart(grow_within, model, n_threads, room)
+    assert code == 0
+    assert outcomes[0] == "memory"
+    assert outcomes[-1] == "done"
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from fuzz_data import make_classes, make_input, make_matrix, make_targets, make_
 from fuzz_strategies import CLASSES
 from scipy import sparse
 from sklearn.base import is_classifier
+from sklearn.tree import DecisionTreeClassifier
 
 # What an error may be. The message must be meant for a user: what numpy or Python say
 # when something unforeseen reaches them is not.
@@ -18,6 +19,19 @@ RAW = re.compile(
     r"object of type|not subscriptable|unsupported operand|truth value|'NoneType'|"
     r"setting an array element|array is too big|not supported between"
 )
+
+
+def _follows_missing_values():
+    """Whether scikit-learn's `decision_path` goes where its `apply` and `predict` go.
+
+    In 1.6 it compares every value with the threshold, so that missing ones go right.
+    """
+    X = [[np.nan], [np.nan], [0.0], [1.0]]
+    tree = DecisionTreeClassifier().fit(X, [0, 0, 0, 1])
+    return tree.decision_path(X[:1]).indices[-1] == tree.apply(X[:1])[0]
+
+
+FOLLOWS_MISSING_VALUES = _follows_missing_values()
 
 
 class Refused(Exception):
@@ -91,6 +105,19 @@ def require_answers(estimator, X):
     else:
         require_finite("predict", predicted)
     return predicted
+
+
+def weight_of_nodes(tree, X, weights):
+    """Return the weight of the rows that reach each node of a tree."""
+    if FOLLOWS_MISSING_VALUES:
+        return np.asarray(weights @ tree.decision_path(X)).ravel()
+    nodes = tree.tree_
+    totals = np.bincount(tree.apply(X), weights, nodes.node_count)
+    children = np.column_stack([nodes.children_left, nodes.children_right])
+    for node in reversed(range(nodes.node_count)):  # children come after their parent
+        if children[node, 0] >= 0:
+            totals[node] = totals[children[node]].sum()
+    return totals
 
 
 def require_equal_pickles(first, second):

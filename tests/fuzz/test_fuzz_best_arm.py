@@ -1,4 +1,4 @@
-"""`best_arm` on any rewards with any parameters."""
+"""`best_arm` on any costs with any parameters."""
 
 from numbers import Integral
 
@@ -37,7 +37,7 @@ def ask(case):
     X = make_matrix(case["X"])
     names = ("k", "delta", "batch_size", "radius", "exact", "max_pulls", "tol")
     params = {name: case[name] for name in names}
-    params |= {"sigma": case["scale"], "reward_range": case["scale"]}
+    params |= {"sigma": case["scale"], "cost_range": case["scale"]}
     result = attempt(
         best_arm,
         lambda arms, references: X[np.ix_(arms, references)],

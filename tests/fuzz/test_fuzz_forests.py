@@ -7,6 +7,7 @@ from fuzz_checks import (
     fitted,
     require_answers,
     require_equal_pickles,
+    weight_of_nodes,
 )
 from fuzz_profile import fuzzed
 from fuzz_strategies import FORESTS, PLAIN, learning_cases
@@ -60,7 +61,7 @@ def test_rows_take_the_path_that_they_were_grown_on(case):
     samples = forest.estimators_samples_ if forest.bootstrap else None
     for i, tree in enumerate(forest.estimators_):
         rows = np.arange(len(X)) if samples is None else np.unique(samples[i])
-        counts = np.asarray(tree.decision_path(X[rows]).sum(axis=0)).ravel()
+        counts = weight_of_nodes(tree, X[rows], np.ones(len(rows)))
         np.testing.assert_array_equal(counts, tree.tree_.n_node_samples)
 
 

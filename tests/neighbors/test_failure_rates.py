@@ -84,6 +84,38 @@ def test_failures_of_sparse_queries(layout):
     assert binom.sf(n_failed - 1, 200, search.delta) > 0.01
 
 
+def products_of_rare_mass(rng, d=8192, noise=1.0, share=0.06):
+    """Neither the query nor the atoms are sparse, but their products are.
+
+    The best atom has its part of the product where the query is large, in a few
+    coordinates, and noise where the query is small. The other one is flat.
+    """
+    signs = rng.choice([-1.0, 1.0], d)
+    order = rng.permutation(d)
+    large, small = order[: d // 3], order[d // 3 :]
+    query, best = np.full(d, 0.03), np.zeros(d)
+    query[large] = 1.0
+    best[large[: int(share * len(large))]] = 1.0
+    n_noise = int(0.4 * len(small))
+    best[small[:n_noise]] = noise * rng.standard_normal(n_noise)
+    flat = rng.uniform(0.5, 1.5, d)
+    flat *= 0.8 * (best @ query) / (flat @ query)
+    atoms = (np.stack([flat, best]) * signs).astype(np.float32)
+    return atoms, (query * signs).astype(np.float32)
+
+
+@pytest.mark.parametrize("noise", [0.3, 1.0])
+def test_failures_where_the_mass_of_the_products_is_rare(noise):
+    """Counted over fits: all queries of one fit share its sample of coordinates."""
+    rng = np.random.default_rng(0)
+    n_fits, delta, n_failed = 200, 0.001, 0
+    for seed in range(n_fits):
+        atoms, query = products_of_rare_mass(rng, noise=noise)
+        search = BanditMIPS(1, delta=delta, random_state=seed).fit(atoms)
+        n_failed += search.kneighbors(query[None])[1][0, 0] != 1
+    assert binom.sf(n_failed - 1, n_fits, delta) > 0.01
+
+
 def test_weighted_sampling_is_unbiased():
     atoms, queries = normal()
     query = queries[0]

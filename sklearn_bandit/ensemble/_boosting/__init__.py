@@ -10,12 +10,14 @@ Data flows one way:
    cache, features of which few combinations occur as one (``bundles``), features with
    one frequent bin as lists of their other bins only. ``row_lists`` writes the rows in
    that form.
-3. ``grower`` grows one tree, best leaf first: ``histogram`` sums gradients and
-   hessians of a node by bin, ``splits`` finds the best split in them, ``partition``
-   sorts the rows into its sides.
+3. ``grower`` grows one tree, best leaf first, within ``growth_options``: ``histogram``
+   sums gradients and hessians of a node by bin, ``split_search`` takes the features
+   (``feature_choice`` says which) and ``splits`` finds the best split of one,
+   ``partition`` sorts the rows into its sides, ``tree_nodes`` keeps the nodes.
 4. ``losses`` computes gradients and hessians of the logistic losses (the others are
    scikit-learn's); ``booster`` adds trees that see all rows, ``sampled_booster``
-   trees that see samples.
+   trees that see samples, which ``importance`` draws. ``row_weight`` tells whether a
+   few rows decide everything.
 5. ``early_stopping`` judges when to stop, ``predictor`` hands the trees over, and
    ``_hist_gradient_boosting`` (one level up) has the estimators, whose ``fit`` is in
    ``fitting``. ``policy`` has the numbers by which "auto" decides.

@@ -16,6 +16,7 @@ from sklearn_bandit._compat import (
 from sklearn_bandit._core.tasks import run_tasks
 
 from .grower import TreeGrower
+from .growth_options import GrowthOptions
 from .histogram import HistogramBuilder
 from .layout import Layout
 from .losses import binomial, multinomial
@@ -47,17 +48,17 @@ class Booster:
     n_threads : int
         Threads to use.
     **grower_options
-        Passed on to ``TreeGrower``.
+        Fields of ``GrowthOptions``.
 
     Attributes
     ----------
     n_insertions : int
         Insertions into histograms so far.
     n_grown : int
-        Rows that a tree is grown on.
+        Rows that a tree is grown on, about.
     n_scored : int
         Rows to judge the training loss by: the first so many.
-    state : tuple or None
+    state : SamplingState or None
         What a warm start has to know of samples; None if there are none.
     """
 
@@ -74,6 +75,7 @@ class Booster:
         self.maker = PredictorMaker(bin_mapper)
         self.grower_options = grower_options
         self.rows = None
+        self.constant_hessian = loss.constant_hessian
         self.n_insertions = 0
         self._start()
 
@@ -85,6 +87,11 @@ class Booster:
     def scored(self):
         """Return targets, raw predictions and weights to judge the training by."""
         return self.data.part(slice(self.n_scored))
+
+    @property
+    def n_seen(self):
+        """Number of rows that the last tree was grown on."""
+        return self.data.n_rows
 
     def _read_rows(self):
         """Write the rows as lists of cells, and make room for what trees need."""
@@ -100,25 +107,30 @@ class Booster:
             n_threads=self.n_threads,
         )
         self.rows = RowLists(self.layout, data.columns, self.n_threads)
+        self._make_room()
+
+    def _make_room(self):
+        """Make room for the gradients and hessians that trees are grown on."""
         self.growers = []
-        width = 1 if self.loss.constant_hessian else 2
-        shape = (data.raw.shape[1], data.n_rows, width)
+        width = 1 if self.constant_hessian else 2
+        shape = (self.data.raw.shape[1], self.data.n_rows, width)
         self.gradients = np.empty(shape, dtype=np.float32)
 
     def _growers(self, n, n_threads):
         """Return so many growers with so many threads each."""
         while len(self.growers) < n:
             builder = HistogramBuilder(
-                self.layout, self.rows, self.loss.constant_hessian, self.n_threads
+                self.layout, self.rows, self.constant_hessian, self.n_threads
             )
             self.growers.append(
                 TreeGrower(
                     self.layout,
                     builder,
                     self.data.columns,
-                    n_threads=self.n_threads,
-                    first_of_equal=FIRST_OF_EQUAL_THRESHOLDS,
-                    **self.grower_options,
+                    GrowthOptions(
+                        first_of_equal=FIRST_OF_EQUAL_THRESHOLDS, **self.grower_options
+                    ),
+                    self.n_threads,
                 )
             )
         for grower in self.growers[:n]:
@@ -199,7 +211,7 @@ class Booster:
         return n_insertions, self.maker.make(grower.table(), values)
 
 
-def leaf_values(grower, loss, data, k):
+def leaf_values(grower, loss, data, k, weights=None):
     """Values of the leaves of a tree, before the learning rate.
 
     Parameters
@@ -212,6 +224,9 @@ def leaf_values(grower, loss, data, k):
         The grower's rows.
     k : int
         Which tree of the iteration it is.
+    weights : ndarray of shape (n_rows,), default=None
+        Weights of the rows in the sample that the tree was grown on; None for equal
+        ones. Newton steps have them already.
 
     Returns
     -------
@@ -223,7 +238,7 @@ def leaf_values(grower, loss, data, k):
         # The Newton step means nothing: the best constant in each leaf does.
         rows = grower.sample_indices
         for leaf, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-            values[leaf] = best_constant(loss, data, k, rows[start:stop])
+            values[leaf] = best_constant(loss, data, k, rows[start:stop], weights)
     return values
 
 
@@ -255,7 +270,7 @@ def compute_gradients(loss, y, raw, sample_weight, out, n_threads):
             "sample_weight": None if sample_weight is None else sample_weight[rows],
             "n_threads": 1,
         }
-        if loss.constant_hessian:
+        if out.shape[-1] == 1:
             loss.gradient(gradient_out=out[0, rows, 0], **arguments)
         else:
             found = np.empty((2, rows.stop - rows.start), dtype=np.float32)
@@ -268,9 +283,12 @@ def compute_gradients(loss, y, raw, sample_weight, out, n_threads):
     run_tasks(compute, list(gen_even_slices(len(y), n_tasks)), n_threads)
 
 
-def best_constant(loss, data, k, rows):
+def best_constant(loss, data, k, rows, weights=None):
     """Constant that some rows' k-th raw predictions are best changed by."""
     y, raw, sample_weight = data.part(rows)
+    if weights is not None:
+        weights = weights[rows]
+        sample_weight = weights if sample_weight is None else weights * sample_weight
     return loss.fit_intercept_only(
         y_true=y - raw[:, k],
         sample_weight=sample_weight,

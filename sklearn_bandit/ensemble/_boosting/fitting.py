@@ -33,7 +33,7 @@ from sklearn_bandit._compat import (
 )
 from sklearn_bandit._core.progress import ProgressMixin
 from sklearn_bandit._core.thread_start import start_threads
-from sklearn_bandit._core.threads import effective_n_threads, limit_threads
+from sklearn_bandit._core.threads import limit_threads
 from sklearn_bandit._core.unchanged import unchanged_on_failure
 
 from .bin_mapper import fit_bin_mapper
@@ -42,6 +42,8 @@ from .booster import Booster
 from .early_stopping import EarlyStopping
 from .leaf_router import MAX_LEAVES
 from .policy import BoostingPolicy
+from .prediction import add_packed
+from .row_weight import heavy_share, rarest_class
 from .sampled_booster import SampledBooster
 from .training_rows import TrainingRows
 
@@ -52,9 +54,8 @@ MAX_SAMPLES = np.iinfo(np.uint32).max
 
 PARAMETER_CONSTRAINTS = {
     "solver": [StrOptions({"auto", "exact", "mab"})],
-    "leaf_values": [StrOptions({"all", "sample", "lazy"})],
     "batch_size": [Interval(Integral, 1, None, closed="left")],
-    "split_tol": [Interval(Real, 0, None, closed="left")],
+    "sample_tol": [Interval(Real, 0, np.inf, closed="both")],
 }
 
 
@@ -189,7 +190,7 @@ class BanditBoosting(ProgressMixin):
         if self.do_early_stopping_ and self._use_validation_data and held_out is None:
             train, held_out = self._hold_out(X, y, sample_weight)
 
-        n_threads = start_threads(effective_n_threads(None))
+        n_threads = start_threads(None)
         self._in_fit = True  # what scorers predict is binned
         try:
             self._boost(
@@ -205,6 +206,7 @@ class BanditBoosting(ProgressMixin):
             del self._in_fit
         self.train_score_ = np.asarray(self.train_score_)
         self.validation_score_ = np.asarray(self.validation_score_)
+        self.sample_sizes_ = np.asarray(self.sample_sizes_, dtype=np.int64)
 
     def _constraints(self, n_features):
         """Constraints on features in the order of the preprocessed matrix."""
@@ -265,15 +267,18 @@ class BanditBoosting(ProgressMixin):
             self._predictors = list(self._predictors)
             self.train_score_ = list(self.train_score_)
             self.validation_score_ = list(self.validation_score_)
+            self.sample_sizes_ = list(self.sample_sizes_)
         else:
             self._predictors = []
             self.train_score_, self.validation_score_ = [], []
             self.n_insertions_ = 0
+            self.sample_sizes_ = []
             self._sampling_state = None
             self._baseline_prediction = self._loss.fit_intercept_only(
                 y_true=y, sample_weight=sample_weight
             ).reshape((1, -1))
 
+        self._n_training_rows = len(X)
         make_set = partial(
             TrainingRows,
             bin_mapper=self._bin_mapper,
@@ -298,6 +303,7 @@ class BanditBoosting(ProgressMixin):
                     trees = booster.iterate(self._feature_subsample_rng)
                     self._predictors.append(trees)
                     self.n_insertions_ = before + booster.n_insertions
+                    self.sample_sizes_.append(booster.n_seen)
                     should_stop = stopping.judge(trees)
                 if self.verbose >= 2:
                     print(f"[{i + 1}/{self.max_iter}] ", end="")
@@ -316,6 +322,7 @@ class BanditBoosting(ProgressMixin):
             "_predictors": list(self._predictors),
             "train_score_": np.array(self.train_score_),
             "validation_score_": np.array(self.validation_score_),
+            "sample_sizes_": np.array(self.sample_sizes_, dtype=np.int64),
         }
 
     def _make_booster(self, data, **options):
@@ -338,16 +345,17 @@ class BanditBoosting(ProgressMixin):
                 f"solver='mab' needs max_leaf_nodes of at most {MAX_LEAVES}, got "
                 f"{self.max_leaf_nodes}."
             )
+        n_rarest = rarest_class(data.all_y) if is_classifier(self) else data.n_samples
         samples = can_route and self._sampling_policy.samples_rows(
-            data.n_samples, self.n_trees_per_iteration_
+            data.n_samples, self.n_trees_per_iteration_, n_rarest
         )
         if self.solver == "exact" or (self.solver == "auto" and not samples):
             return Booster(data, **options)
         return SampledBooster(
             data,
-            where=self.leaf_values,
             batch_size=self.batch_size,
-            split_tol=self.split_tol,
+            sample_tol=self.sample_tol,
+            rare_share=min(n_rarest / data.n_samples, heavy_share(self._loss, data)),
             seed=int(self._random_seed),
             state=self._sampling_state,
             **options,
@@ -355,9 +363,18 @@ class BanditBoosting(ProgressMixin):
 
     def _predict_iterations(self, X, predictors, raw_predictions, is_binned, n_threads):
         """Add predictions, as scikit-learn does, in a forked child without threads."""
+        n_threads = limit_threads(n_threads)
+        if not is_binned and add_packed(self, X, predictors, raw_predictions, n_threads):
+            return
         super()._predict_iterations(
-            X, predictors, raw_predictions, is_binned, limit_threads(n_threads)
+            X, predictors, raw_predictions, is_binned, n_threads
         )
+
+    @property
+    def n_sampled_iterations_(self) -> int:
+        """Number of iterations whose trees saw a sample."""
+        check_is_fitted(self)
+        return int(np.count_nonzero(self.sample_sizes_ < self._n_training_rows))
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -209,12 +209,12 @@ cdef class LeafRouter:
 
         Returns
         -------
-        sums : ndarray of shape (n_leaves, 2)
-            Sums of gradients and hessians.
+        sums : ndarray of shape (n_leaves, 3)
+            Sums of gradients and hessians, and numbers of rows.
         """
         cdef Py_ssize_t n = columns.shape[1], size = BLOCK_ROWS * TASK_BLOCKS, task
         cdef Py_ssize_t n_tasks = (n + size - 1) // size
-        cdef double[:, :, ::1] sums = np.zeros((n_tasks, len(self.leaf_nodes[0]), 2))
+        cdef double[:, :, ::1] sums = np.zeros((n_tasks, len(self.leaf_nodes[0]), 3))
 
         for task in prange(
             n_tasks, nogil=True, num_threads=max(1, min(self.n_threads, n_tasks))
@@ -245,6 +245,7 @@ cdef class LeafRouter:
                 cell = &sums[leaves[i], 0]
                 cell[0] += gradients[i, 0]
                 cell[1] += 1.0 if constant else gradients[i, 1]
+                cell[2] += 1.0
             start += n
 
 

@@ -2,6 +2,12 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 
+cdef enum:
+    # Fewer rows than this are sorted or summed by one thread: they take some ten
+    # microseconds, to start a loop in threads and wait for them takes one or two.
+    MIN_PARALLEL = 8192
+
+
 cdef class Partition:
     """A permutation of the rows in which every node is a stretch."""
 

@@ -11,10 +11,6 @@ from cython.parallel cimport prange
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memcpy, memmove
 
-cdef enum:
-    # Fewer rows than this are sorted by one thread.
-    MIN_PARALLEL = 8192
-
 
 cdef class Partition:
     """A permutation of the rows in which every node is a stretch.

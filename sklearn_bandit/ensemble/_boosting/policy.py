@@ -15,22 +15,36 @@ class BoostingPolicy:
     # rule.
     min_stopping: int = 10_000
 
-    # Rows from which on trees are grown on samples. With 250,000 rows they reach the
-    # loss of 100 exact trees 2.0 to 2.4 times sooner; with half as many there are no
-    # samples of the default size (`boosting.cut_over`).
+    # Rows from which on trees are grown on samples. With half as many the first sample
+    # would be more than half of the rows before long (`boosting.cut_over`).
     min_sampling: int = 250_000
 
-    # The same where an iteration has several trees. A class has fewer rows than all: on
-    # covertype's 465,000 rows samples are hardly faster and have a loss that is 2%
-    # higher after 10 iterations (`boosting.auto`).
+    # The same where an iteration has several trees. A class has fewer rows than all,
+    # and exact trees of several classes are grown side by side (`boosting.auto`).
     min_sampling_classes: int = 500_000
+
+    # Rows of the rarest class below which no samples are drawn: a few hundred rows
+    # decide the splits then, and their neighbours count (`quality.boosting_rare`).
+    min_class_rows: int = 1_000
 
     def stops_early(self, n_samples):
         """Whether there are samples to spare for early stopping."""
         return n_samples > self.min_stopping
 
-    def samples_rows(self, n_samples, n_trees_per_iteration):
-        """Whether there are enough rows to grow trees on samples of them."""
+    def samples_rows(self, n_samples, n_trees_per_iteration, n_rarest):
+        """Whether there are enough rows to grow trees on samples of them.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+        n_trees_per_iteration : int
+            One, or the number of classes.
+        n_rarest : int
+            Rows of the rarest class; all rows in regression.
+        """
+        if n_rarest < self.min_class_rows:
+            return False
         if n_trees_per_iteration == 1:
             return n_samples >= self.min_sampling
         return n_samples >= self.min_sampling_classes

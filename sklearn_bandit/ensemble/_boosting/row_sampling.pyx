@@ -18,6 +18,13 @@ cdef enum:
     # Stretches of one task.
     TASK_STRETCHES = 1024
 
+cdef struct Rounds:
+    Py_ssize_t n_samples
+    Py_ssize_t size             # rows of a round, and number of stretches
+    Py_ssize_t first            # rounds to draw: first and last + 1
+    Py_ssize_t last
+    uint64_t seed
+
 
 def draw_rounds(
     Py_ssize_t n_samples, Py_ssize_t size, uint64_t seed, Py_ssize_t start,
@@ -45,6 +52,7 @@ def draw_rounds(
     """
     cdef Py_ssize_t n_tasks = (size + TASK_STRETCHES - 1) // TASK_STRETCHES, task
     cdef uint32_t[::1] rows = np.empty(stop - start, dtype=np.uint32)
+    cdef Rounds rounds
     n_threads = min(n_threads, n_tasks)
     # A stretch of each thread, to be shuffled.
     cdef uint32_t[:, ::1] room = np.empty(
@@ -53,23 +61,24 @@ def draw_rounds(
 
     if start % size or (stop % size and stop != n_samples):
         raise ValueError("Only whole rounds are drawn.")
+    rounds.n_samples, rounds.size, rounds.seed = n_samples, size, seed
+    rounds.first, rounds.last = start // size, (stop + size - 1) // size
     for task in prange(
         n_tasks, nogil=True, schedule="dynamic", num_threads=n_threads
     ):
         _draw_task(
-            n_samples, size, seed, start // size, (stop + size - 1) // size,
-            task * TASK_STRETCHES, min((task + 1) * TASK_STRETCHES, size),
+            &rounds, task * TASK_STRETCHES, min((task + 1) * TASK_STRETCHES, size),
             &room[thread_num(), 0], rows,
         )
     return np.asarray(rows)
 
 
 cdef void _draw_task(
-    Py_ssize_t n_samples, Py_ssize_t size, uint64_t seed, Py_ssize_t first_round,
-    Py_ssize_t last_round, Py_ssize_t first, Py_ssize_t last, uint32_t* order,
+    const Rounds* rounds, Py_ssize_t first, Py_ssize_t last, uint32_t* order,
     uint32_t[::1] rows
 ) noexcept nogil:
     """Shuffle some stretches, as far as they are wanted."""
+    cdef Py_ssize_t n_samples = rounds.n_samples, size = rounds.size
     cdef Py_ssize_t n_full = n_samples // size      # rounds that all stretches are in
     cdef Py_ssize_t stretch, start, n, i, j, place
     cdef uint32_t row
@@ -80,12 +89,12 @@ cdef void _draw_task(
         n = (stretch + 1) * n_samples // size - start
         for i in range(n):
             order[i] = <uint32_t> (start + i)
-        state = seed ^ (<uint64_t> stretch * <uint64_t> 0xD1342543DE82EF95)
-        for i in range(min(n, last_round)):
+        state = rounds.seed ^ (<uint64_t> stretch * <uint64_t> 0xD1342543DE82EF95)
+        for i in range(min(n, rounds.last)):
             j = i + random_below(&state, <uint32_t> (n - i))
             row = order[j]
             order[j] = order[i]
-            if i >= first_round:
+            if i >= rounds.first:
                 # The last round has the longer stretches only.
                 place = stretch if i < n_full else start - stretch * n_full
-                rows[(i - first_round) * size + place] = row
+                rows[(i - rounds.first) * size + place] = row

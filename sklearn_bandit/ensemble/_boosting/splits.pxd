@@ -34,15 +34,10 @@ cdef struct Split:
     double value_left
     double value_right
 
-cdef double node_value(
-    double sum_g, double sum_h, double lower, double upper, const Rules* rules
-) noexcept nogil
-
 cdef void find_split(
     const double* cells,        # of the feature
     int n_bins,                 # missing values not counted
     bint has_missing,           # then their cell is the last
-    int missing_bin,            # their bit in `left_bins`
     int direction,              # monotonic constraint: -1, 0, 1
     const NodeSums* node,
     const Rules* rules,
@@ -53,7 +48,7 @@ cdef void find_categorical_split(
     const double* cells,
     int n_bins,
     bint has_missing,
-    int missing_bin,
+    int missing_bin,            # their bit in `left_bins`
     const NodeSums* node,
     const Rules* rules,
     Split* best,

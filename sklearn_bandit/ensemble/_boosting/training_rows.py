@@ -8,8 +8,6 @@ the points that are sampled. So rows join when they are wanted, in random order,
 pass through all the trees that there are by then.
 """
 
-from itertools import pairwise
-
 import numpy as np
 
 from .bin_values import BinAssigner
@@ -72,7 +70,6 @@ class TrainingRows:
         # Room for all rows: memory that is not written to is not taken.
         self._columns = np.empty((n_features, self.n_samples), dtype=np.uint8)
         self._raw = np.empty((self.n_samples, baseline.shape[1]), order="F")
-        self._n_passed = np.zeros(self.n_samples, dtype=np.int32)  # see `catch_up`
 
     def join_all(self):
         """Let all rows join, in their own order."""
@@ -112,7 +109,6 @@ class TrainingRows:
         self.has_missing |= has_missing
         raw[:] = self.baseline
         self._add(self.predictors, columns, raw)
-        self._n_passed[new] = len(self.predictors)
         self.n_rows = n_rows
         self.columns, self.raw = self._columns[:, :n_rows], self._raw[:n_rows]
         self.y = self._y[:n_rows]
@@ -122,26 +118,6 @@ class TrainingRows:
         """Targets, raw predictions, and weights or None, of some rows."""
         weights = self.sample_weight
         return self.y[rows], self.raw[rows], None if weights is None else weights[rows]
-
-    def catch_up(self, rows):
-        """Let rows pass through the trees that were added since they last did so.
-
-        For boosters that leave raw predictions behind; nothing else notes what rows
-        have passed through.
-
-        Parameters
-        ----------
-        rows : slice
-            Some of those that have joined.
-        """
-        n_passed = self._n_passed[rows]
-        steps = np.flatnonzero(np.diff(n_passed)) + 1
-        bounds = rows.start + np.concatenate([[0], steps, [len(n_passed)]])
-        for start, stop in pairwise(bounds):
-            part = slice(start, stop)
-            missed = self.predictors[self._n_passed[start] :]
-            self._add(missed, self._columns[:, part], self._raw[part])
-        n_passed[:] = len(self.predictors)
 
     def add(self, predictors):
         """Add the predictions of the trees of one more iteration."""

@@ -19,6 +19,7 @@ from sklearn_bandit.tree._splitters.exact import Splitter
 from sklearn_bandit.tree._splitters.mab import BanditSplitter
 from sklearn_bandit.tree._splitters.mab_thesis import ThesisSplitter
 from sklearn_bandit.tree._splitters.rank_search import RankSearch
+from sklearn_bandit.tree._splitters.sampling import Sampling
 from sklearn_bandit.tree._splitters.settings import SplitSettings
 
 from .best_first import BestFirstBuilder
@@ -49,6 +50,8 @@ class Growth:
     is_subset : bool
         Whether the samples are themselves a sample: nodes in which they cannot tell the
         best split are then not split.
+    gained : float
+        Decrease in impurity by the splits above the root.
     """
 
     criterion: Criterion
@@ -59,6 +62,29 @@ class Growth:
     start_depth: int = 0
     min_rows: int = 0
     is_subset: bool = False
+    gained: float = 0.0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the search for splits took.
+
+    Parameters
+    ----------
+    n_insertions : int
+        Insertions into histograms that were made.
+    n_sampled_nodes : int
+        Nodes whose split was chosen on a sample of their rows.
+    """
+
+    n_insertions: int = 0
+    n_sampled_nodes: int = 0
+
+    def __add__(self, other):
+        return Cost(
+            self.n_insertions + other.n_insertions,
+            self.n_sampled_nodes + other.n_sampled_nodes,
+        )
 
 
 @dataclass(frozen=True)
@@ -73,14 +99,14 @@ class GrownNodes:
         Their predictions.
     depth : int
         Of the deepest node below the root.
-    n_insertions : int
-        Insertions into histograms that were made.
+    cost : Cost
+        Of the search for their splits.
     """
 
     nodes: np.ndarray
     values: np.ndarray
     depth: int
-    n_insertions: int
+    cost: Cost
 
 
 def grow_tree(estimator, training_set, seed, counts=None, weights=None, budget=None):
@@ -103,8 +129,8 @@ def grow_tree(estimator, training_set, seed, counts=None, weights=None, budget=N
     -------
     tree : sklearn.tree._tree.Tree
         The tree.
-    n_insertions : int
-        Insertions made.
+    cost : Cost
+        Of the search for its splits.
     """
     buffer = training_set.take_buffer()
     growth = Growth(
@@ -117,7 +143,7 @@ def grow_tree(estimator, training_set, seed, counts=None, weights=None, budget=N
     grown = grow_nodes(estimator, training_set, growth, buffer)
     tree = finish_tree(training_set, grown)
     training_set.buffers.append(buffer)
-    return tree, grown.n_insertions
+    return tree, grown.cost
 
 
 def finish_tree(training_set, grown):
@@ -174,7 +200,8 @@ def grow_nodes(estimator, training_set, growth, buffer):
     else:
         builder = BestFirstBuilder(*grown_from)
     nodes, values = builder.grow()
-    return GrownNodes(nodes, values, builder.depth, splitter.n_insertions)
+    cost = Cost(splitter.n_insertions, splitter.n_sampled_nodes)
+    return GrownNodes(nodes, values, builder.depth, cost)
 
 
 def make_splitter(estimator, training_set, growth, constraints=None, count_rows=False):
@@ -203,8 +230,7 @@ def make_splitter(estimator, training_set, growth, constraints=None, count_rows=
         constraints = np.zeros(n_features, dtype=np.int8)
     if estimator.solver == "mab-thesis":
         check_thesis_problem(estimator, training_set)
-    n_sets = 0
-    if (
+    can_subtract = (
         criterion.subtracts
         and packed.ranks is None
         and n_thresholds == 0
@@ -212,30 +238,26 @@ def make_splitter(estimator, training_set, growth, constraints=None, count_rows=
         and estimator.max_leaf_nodes is None
         and estimator.solver != "mab-thesis"
         and not growth.is_subset
-    ):
-        n_sets = policy.count_sets(n_features, criterion.n_channels, n_rows)
+    )
+    has_budget = budget is not None
     settings = SplitSettings(
         criterion=criterion,
         n_bins=packed.n_bins,
         max_features=max_features,
         n_thresholds=n_thresholds,
         constraints=constraints,
-        max_insertions=MAX_INT64 if budget is None else cap(budget, MAX_INT64),
+        max_insertions=cap(budget, MAX_INT64) if has_budget else MAX_INT64,
         seed=growth.seed,
         count_rows=count_rows,
-        n_sets=n_sets,
+        n_sets=policy.count_sets(n_features, criterion.n_channels, n_rows)
+        if can_subtract
+        else 0,
     )
-    has_budget = budget is not None
     if not criterion.has_losses or not policy.samples_nodes(
-        estimator,
-        training_set.n_samples,
-        n_features,
-        criterion.n_channels,
-        has_budget,
+        estimator, training_set.n_samples, n_features, criterion.n_channels, has_budget
     ):
         splitter = Splitter(settings)
-        return with_ranks(splitter, training_set, criterion, n_rows)
-    if estimator.solver == "mab-thesis":
+    elif estimator.solver == "mab-thesis":
         return ThesisSplitter(
             settings,
             has_missing=packed.has_missing,
@@ -246,18 +268,21 @@ def make_splitter(estimator, training_set, growth, constraints=None, count_rows=
             delta=estimator.delta,
             batch_size=estimator.batch_size,
         )
-    splitter = BanditSplitter(
-        settings,
-        has_missing=packed.has_missing,
-        delta=estimator.delta,
-        batch_size=estimator.batch_size,
-        tol=estimator.tol,
-        min_rows=policy.smallest_sampled(
-            estimator, max_features, n_features, has_budget
-        ),
-        n_samples=n_rows,
-        is_subset=growth.is_subset,
-    )
+    else:
+        sampling = Sampling(
+            has_missing=packed.has_missing,
+            n_samples=n_rows,
+            min_rows=policy.smallest_sampled(
+                estimator, max_features, n_features, has_budget
+            ),
+            delta=estimator.delta,
+            batch_size=estimator.batch_size,
+            tol=estimator.tol,
+            radius=estimator.radius,
+            is_subset=growth.is_subset,
+            gained=growth.gained,
+        )
+        splitter = BanditSplitter(settings, sampling)
     return with_ranks(splitter, training_set, criterion, n_rows)
 
 

@@ -69,8 +69,8 @@ def grow_on_subsample(estimator, X, training_set, seed, n_threads):
     -------
     tree : sklearn.tree._tree.Tree
         The tree.
-    n_insertions : int
-        Insertions into histograms that were made.
+    cost : Cost
+        Of the search for its splits.
     """
     check_size(*X.shape)
     n_threads = start_threads(n_threads)
@@ -112,7 +112,7 @@ def grow_on_subsample(estimator, X, training_set, seed, n_threads):
             )
         grow_subtrees(estimator, rest, list(tree.subtrees.values()), n_threads)
         tree.join()
-    return finish_tree(training_set, tree.grown()), tree.n_insertions
+    return finish_tree(training_set, tree.grown()), tree.cost
 
 
 def pack_some(estimator, X, training_set, ids, n_threads, seed, memory=None):

@@ -31,6 +31,8 @@ class Subtree:
         Depth of its root in the tree.
     seed : int
         Of its random choices.
+    gained : float
+        Decrease in impurity by the splits above it.
 
     Attributes
     ----------
@@ -41,16 +43,17 @@ class Subtree:
         Their predictions.
     height : int
         Depth of its deepest node below its root.
-    n_insertions : int
-        Insertions into histograms that it took.
+    cost : Cost
+        Of the search for its splits.
     subtrees : dict of int to Subtree
         Those that grow in the place of its leaves.
     """
 
-    def __init__(self, ids, depth, seed):
+    def __init__(self, ids, depth, seed, gained=0.0):
         self.ids = ids
         self.depth = depth
         self.seed = seed
+        self.gained = gained
         self.subtrees = {}
 
     def join(self):
@@ -62,7 +65,7 @@ class Subtree:
             subtree.join()
             sizes[i] = len(subtree.nodes)
             self.height = max(self.height, subtree.depth - self.depth + subtree.height)
-            self.n_insertions += subtree.n_insertions
+            self.cost += subtree.cost
         places = np.cumsum(sizes) - sizes
         # Zeros: what is between the fields goes into model files as well.
         nodes = np.zeros(sizes.sum(), dtype=self.nodes.dtype)
@@ -83,7 +86,7 @@ class Subtree:
 
     def grown(self):
         """Return its nodes as `grow_nodes` does."""
-        return GrownNodes(self.nodes, self.values, self.height, self.n_insertions)
+        return GrownNodes(self.nodes, self.values, self.height, self.cost)
 
 
 def grow_in_subtrees(
@@ -102,14 +105,14 @@ def grow_in_subtrees(
     -------
     tree : sklearn.tree._tree.Tree
         The tree.
-    n_insertions : int
-        Insertions into histograms that were made.
+    cost : Cost
+        Of the search for its splits.
     """
     subtree = Subtree(training_set.ids(counts, weights), 0, seed)
     grow_subtrees(
         estimator, training_set, [subtree], n_threads, counts=counts, weights=weights
     )
-    return finish_tree(training_set, subtree.grown()), subtree.n_insertions
+    return finish_tree(training_set, subtree.grown()), subtree.cost
 
 
 def grow_subtrees(
@@ -151,10 +154,11 @@ def grow_subtrees(
             start_depth=subtree.depth,
             min_rows=max_rows + 1,
             is_subset=is_subset,
+            gained=subtree.gained,
         )
         grown = grow_nodes(estimator, training_set, growth, buffer)
         subtree.nodes, subtree.values = grown.nodes.copy(), grown.values.copy()
-        subtree.height, subtree.n_insertions = grown.depth, grown.n_insertions
+        subtree.height, subtree.cost = grown.depth, grown.cost
         training_set.buffers.append(buffer)
         if max_rows:
             divide(estimator, subtree, max_rows)
@@ -163,7 +167,7 @@ def grow_subtrees(
     while new:
         # The largest first: a small one at the end keeps no thread waiting.
         new.sort(key=lambda subtree: -len(subtree.ids))
-        run_tasks(grow, new, start_threads(min(n_threads, len(new))))
+        run_tasks(grow, new, start_threads(n_threads, len(new)))
         new = [subtree for grown in new for subtree in grown.subtrees.values()]
     for subtree in subtrees:
         subtree.join()
@@ -178,6 +182,7 @@ def divide(estimator, subtree, max_rows):
     is_leaf = nodes["left_child"] < 0
     ends = np.cumsum(np.where(is_leaf, nodes["n_node_samples"], 0))
     depths = subtree.depth + node_depths(nodes)
+    gained = subtree.gained + gains_above(nodes)
     is_open = is_leaf & (nodes["n_node_samples"] <= max_rows)
     is_open &= nodes["impurity"] > EPSILON
     if estimator.max_depth is not None:
@@ -186,7 +191,7 @@ def divide(estimator, subtree, max_rows):
     for i in np.flatnonzero(is_open):
         ids = subtree.ids[ends[i] - nodes["n_node_samples"][i] : ends[i]]
         subtree.subtrees[i] = Subtree(
-            ids, int(depths[i]), random_state.randint(MAX_INT)
+            ids, int(depths[i]), random_state.randint(MAX_INT), float(gained[i])
         )
 
 
@@ -197,3 +202,14 @@ def node_depths(nodes):
         depths[nodes["left_child"][i]] = depths[i] + 1
         depths[nodes["right_child"][i]] = depths[i] + 1
     return depths
+
+
+def gains_above(nodes):
+    """Decrease in impurity by all splits above each node."""
+    gains = np.zeros(len(nodes))
+    total = nodes["weighted_n_node_samples"] * nodes["impurity"]
+    for i in np.flatnonzero(nodes["left_child"] >= 0):
+        children = [nodes["left_child"][i], nodes["right_child"][i]]
+        decrease = total[i] - total[children].sum()
+        gains[children] = gains[i] + decrease / nodes["weighted_n_node_samples"][i]
+    return gains

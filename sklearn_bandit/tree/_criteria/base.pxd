@@ -12,6 +12,7 @@ cdef class Criterion:
     cdef readonly bint has_losses           # whether the bandit can compare splits
     cdef readonly bint subtracts            # whether histograms can be subtracted
     cdef bint keeps_left                    # Split.left is right, differences are exact
+    cdef double max_weight                  # of a row, if `find_bounds` was called
 
     # -- rows ----
     cdef int reserve_copy(self, Py_ssize_t level, Py_ssize_t n_rows) except -1
@@ -42,4 +43,8 @@ cdef class Criterion:
     cdef void losses(
         self, const Block* block, const Split* split, const double* totals,
         double* loss, double* weight,
+    ) noexcept nogil
+
+    cdef double difference_range(
+        self, const Split* one, const Split* other, const double* totals
     ) noexcept nogil

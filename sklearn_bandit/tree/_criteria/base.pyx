@@ -95,3 +95,14 @@ cdef class Criterion:
         The block has one column, that of the split's feature. Weights are written
         unless the pointer is NULL.
         """
+
+    def find_bounds(self):
+        """Find the bounds of weights and targets that `difference_range` needs."""
+
+    cdef double difference_range(
+        self, const Split* one, const Split* other, const double* totals
+    ) noexcept nogil:
+        """Length of an interval that holds, whatever the row, its weight times the
+        difference of its losses under two splits with children as in `losses`.
+        """
+        return INFINITY

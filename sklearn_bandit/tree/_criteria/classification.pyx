@@ -4,6 +4,8 @@ Several outputs are one long list of classes: as every output has the same weigh
 node, the score of all outputs is that of the concatenated class weights.
 """
 
+import numpy as np
+
 from libc.math cimport INFINITY, log2
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
@@ -45,7 +47,7 @@ cdef class ClassificationCriterion(Criterion):
     cdef bint integral
     cdef Py_ssize_t max_classes
     cdef Py_ssize_t max_count           # largest integer weight
-    cdef double* tables                 # losses of the classes in both children
+    cdef double* tables                 # losses of the classes in the children: of two
     cdef int64_t* sums                  # scratch: four numbers a class
     cdef uint16_t* copied_labels[N_LEVELS]  # targets of copied rows
     cdef uint16_t* copied_counts[N_LEVELS]
@@ -68,7 +70,7 @@ cdef class ClassificationCriterion(Criterion):
         # child would not be quite pure.
         self.keeps_left = self.integral
         self.subtracts = self.integral
-        self.tables = <double*> allocate_zeros(self.n_channels, 2 * sizeof(double))
+        self.tables = <double*> allocate_zeros(self.n_channels, 4 * sizeof(double))
         self.sums = <int64_t*> allocate_zeros(self.n_channels, 4 * sizeof(int64_t))
         if self.tables == NULL or self.sums == NULL:
             raise MemoryError
@@ -227,6 +229,74 @@ cdef class ClassificationCriterion(Criterion):
 
     # -- the bandit's rewards ----
 
+    cdef void tabulate(
+        self, const Split* split, const double* totals, double* tables
+    ) noexcept nogil:
+        """Losses of the classes in both children of a split."""
+        cdef Py_ssize_t i, n_channels = self.n_channels
+        cdef double left = self.weight(split.left), right = self.weight(totals) - left
+        cdef double squares_left = 0.0, squares_right = 0.0, fraction
+
+        if self.entropy:
+            for i in range(n_channels):
+                tables[i] = -log2(max(split.left[i] / left, 1e-300))
+                fraction = (totals[i] - split.left[i]) / right
+                tables[n_channels + i] = -log2(max(fraction, 1e-300))
+            return
+        for i in range(n_channels):
+            fraction = split.left[i] / left
+            squares_left += fraction * fraction
+            tables[i] = -2.0 * fraction
+            fraction = (totals[i] - split.left[i]) / right
+            squares_right += fraction * fraction
+            tables[n_channels + i] = -2.0 * fraction
+        for i in range(n_channels):
+            tables[i] += squares_left / self.n_outputs
+            tables[n_channels + i] += squares_right / self.n_outputs
+
+    cdef bint is_whole(self, const Split* split, const double* totals) noexcept nogil:
+        """Whether a split leaves everything on the left."""
+        return self.weight(split.left) >= self.weight(totals)
+
+    def find_bounds(self):
+        self.max_weight = self.max_count if self.integral else np.max(self.weights)
+
+    cdef double difference_range(
+        self, const Split* one, const Split* other, const double* totals
+    ) noexcept nogil:
+        cdef double* tables = self.tables + 2 * self.n_channels
+        cdef double lowest, highest, low, high, smallest = INFINITY, difference
+        cdef double largest = -INFINITY
+        cdef Py_ssize_t side, i, j, first
+
+        self.tabulate(one, totals, self.tables)
+        self.tabulate(other, totals, tables)
+        for side in range(4):
+            # A split that leaves a node whole has no right side.
+            if (side & 1 and self.is_whole(one, totals)) or (
+                side & 2 and self.is_whole(other, totals)
+            ):
+                continue
+            low = 0.0
+            high = 0.0
+            first = 0
+            for j in range(self.n_outputs):
+                lowest = INFINITY
+                highest = -INFINITY
+                for i in range(first, first + self.n_classes[j]):
+                    difference = (
+                        self.tables[(side & 1) * self.n_channels + i]
+                        - tables[(side >> 1) * self.n_channels + i]
+                    )
+                    lowest = min(lowest, difference)
+                    highest = max(highest, difference)
+                low += lowest
+                high += highest
+                first += self.n_classes[j]
+            smallest = min(smallest, low)
+            largest = max(largest, high)
+        return self.max_weight * (largest - smallest) / self.n_outputs
+
     cdef void losses(
         self, const Block* block, const Split* split, const double* totals,
         double* loss, double* weight,
@@ -234,28 +304,10 @@ cdef class ClassificationCriterion(Criterion):
         cdef Py_ssize_t i, j, n_outputs = self.n_outputs, n_channels = self.n_channels
         cdef Py_ssize_t n = block.n_rows
         cdef double* table
-        cdef double left, right, squares_left = 0.0, squares_right = 0.0, fraction
         cdef uint8_t bin
         cdef bint goes_left
 
-        left = self.weight(split.left)
-        right = self.weight(totals) - left
-        if self.entropy:
-            for i in range(n_channels):
-                self.tables[i] = -log2(max(split.left[i] / left, 1e-300))
-                fraction = (totals[i] - split.left[i]) / right
-                self.tables[n_channels + i] = -log2(max(fraction, 1e-300))
-        else:
-            for i in range(n_channels):
-                fraction = split.left[i] / left
-                squares_left += fraction * fraction
-                self.tables[i] = -2.0 * fraction
-                fraction = (totals[i] - split.left[i]) / right
-                squares_right += fraction * fraction
-                self.tables[n_channels + i] = -2.0 * fraction
-            for i in range(n_channels):
-                self.tables[i] += squares_left / n_outputs
-                self.tables[n_channels + i] += squares_right / n_outputs
+        self.tabulate(split, totals, self.tables)
         if n_outputs == 1:
             look_up_losses(
                 block.columns, block.labels, n, split.bin, split.missing_left,

@@ -3,6 +3,8 @@
 The y are centred first, so that sums of squares lose no digits to a large mean.
 """
 
+import numpy as np
+
 from libc.math cimport INFINITY, log
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
@@ -48,6 +50,7 @@ cdef class RegressionCriterion(Criterion):
     cdef const double[:, ::1] moments
     cdef const double[::1] shift
     cdef bint poisson
+    cdef double[:, ::1] bounds              # smallest and largest y of each output
     cdef Py_ssize_t n_moments               # of a row: weight and outputs
     cdef double* copied[N_LEVELS]
 
@@ -178,6 +181,60 @@ cdef class RegressionCriterion(Criterion):
             out[k] += self.shift[k]
 
     # -- the bandit's rewards ----
+
+    def find_bounds(self):
+        moments = np.asarray(self.moments)
+        used = moments[:, 0] > 0.0
+        y = moments[used, 1:] / moments[used, :1]
+        self.max_weight = moments[:, 0].max()
+        self.bounds = np.ascontiguousarray([y.min(axis=0), y.max(axis=0)])
+
+    cdef double difference_range(
+        self, const Split* one, const Split* other, const double* totals
+    ) noexcept nogil:
+        cdef double smallest = INFINITY, largest = -INFINITY, first, second, low, high
+        cdef Py_ssize_t side, k
+
+        for side in range(4):
+            # A split that leaves a node whole has no right side.
+            if (side & 1 and one.left[0] >= totals[0]) or (
+                side & 2 and other.left[0] >= totals[0]
+            ):
+                continue
+            low = 0.0
+            high = 0.0
+            for k in range(1, self.n_moments):
+                # Linear in y: extreme where y is.
+                first = self.difference(one, other, totals, side, k, 0)
+                second = self.difference(one, other, totals, side, k, 1)
+                low += min(first, second)
+                high += max(first, second)
+            smallest = min(smallest, low)
+            largest = max(largest, high)
+        return self.max_weight * (largest - smallest) / self.n_outputs
+
+    cdef double difference(
+        self, const Split* one, const Split* other, const double* totals,
+        Py_ssize_t side, Py_ssize_t k, Py_ssize_t end,
+    ) noexcept nogil:
+        """Difference of the losses of an output at one end of its range.
+
+        The first bit of `side` says on which side of the one split, the second of the
+        other.
+        """
+        cdef double y = self.bounds[end, k - 1]
+        cdef double mean = one.left[k] / one.left[0], rival = other.left[k]
+
+        if side & 1:
+            mean = (totals[k] - one.left[k]) / (totals[0] - one.left[0])
+        rival /= other.left[0]
+        if side & 2:
+            rival = (totals[k] - other.left[k]) / (totals[0] - other.left[0])
+        if self.poisson:
+            if mean <= 0.0 or rival <= 0.0:
+                return INFINITY if end else -INFINITY
+            return mean - rival - y * (log(mean) - log(rival))
+        return (mean - rival) * (mean + rival - 2.0 * y)
 
     cdef void losses(
         self, const Block* block, const Split* split, const double* totals,

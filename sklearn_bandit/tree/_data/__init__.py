@@ -13,6 +13,6 @@ Estimators, those of ensembles too, use what is exported here.
 """
 
 from .bootstrap import draw_counts
-from .packing import pack_samples
+from .packing import allows_missing, pack_samples
 
-__all__ = ["draw_counts", "pack_samples"]
+__all__ = ["allows_missing", "draw_counts", "pack_samples"]

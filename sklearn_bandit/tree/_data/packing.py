@@ -4,6 +4,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
 
+from sklearn_bandit._compat import MONOTONE_TAKES_MISSING
 from sklearn_bandit._core.thread_start import start_threads
 
 from .packed_rows import pack
@@ -28,12 +29,20 @@ def check_size(n_samples, n_features):
         )
 
 
+def allows_missing(estimator, X):
+    """Whether an estimator learns from missing values of X, and predicts them."""
+    return (
+        not issparse(X)
+        and estimator.__sklearn_tags__().input_tags.allow_nan
+        and (MONOTONE_TAKES_MISSING or estimator.monotonic_cst is None)
+    )
+
+
 def pack_samples(estimator, X, n_threads, random_state, weights=None):
     """Put samples into bins, refusing what the estimator cannot learn from."""
     check_size(*X.shape)
-    if X.shape[0] * X.shape[1] < MIN_PARALLEL:
-        n_threads = 1
-    n_threads = start_threads(n_threads)
+    is_small = X.shape[0] * X.shape[1] < MIN_PARALLEL
+    n_threads = 1 if is_small else start_threads(n_threads)
     policy = estimator._sampling_policy
     packed = pack(
         X,
@@ -43,12 +52,9 @@ def pack_samples(estimator, X, n_threads, random_state, weights=None):
         weights=weights,
         ranking=policy if policy.ranks_values(estimator, X.shape[0]) else None,
     )
-    allows_missing = (
-        not issparse(X) and estimator.__sklearn_tags__().input_tags.allow_nan
-    )
     has_missing = packed.has_missing.any() or (
         weights is not None and not weights.all()
     )
-    if has_missing and not allows_missing:
+    if has_missing and not allows_missing(estimator, X):
         assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
     return packed

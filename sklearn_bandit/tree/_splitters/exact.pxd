@@ -42,6 +42,7 @@ cdef class Splitter:
     cdef Py_ssize_t set                     # that of the node to search; -1: none
     cdef Py_ssize_t min_rows                # a node of this many rows may be sampled
     cdef readonly RankSearch rank_search    # None: bins tell all values apart
+    cdef readonly Py_ssize_t n_sampled_nodes    # whose split a sample has chosen
     cdef readonly int64_t n_insertions
     cdef int64_t max_insertions
 

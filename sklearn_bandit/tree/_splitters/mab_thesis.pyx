@@ -33,7 +33,7 @@ cdef class ThesisSplitter(Splitter):
 
     Parameters
     ----------
-    settings
+    settings : SplitSettings
         As for `Splitter`; there is one output.
     has_missing : ndarray of shape (n_features,), uint8
         Features with missing values; these go right.
@@ -297,6 +297,7 @@ cdef class ThesisSplitter(Splitter):
         best.next_bin = best.bin + 1
         best.has_missing = self.has_missing[best.feature]
         best.missing_left = False
+        self.n_sampled_nodes += 1
         return SAMPLED
 
     cdef Outcome compare_exactly(

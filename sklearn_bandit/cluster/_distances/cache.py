@@ -9,8 +9,8 @@ from math import prod
 
 import numpy as np
 
-from ._distances import ARM_TILE, gather_columns
-from ._metrics import tiles_shape
+from .base import tiles_shape
+from .tiles import ARM_TILE, gather_columns
 
 # What a block of references takes beside its tiles, for each arm: see `_Block`.
 TABLE_BYTES = 12
@@ -65,8 +65,8 @@ class RowCache:
 class TileCache:
     """Tiles of distances to blocks of references, kept as long as there is room.
 
-    Tiles stay as they were computed. Arms that are asked for in other company than they
-    were computed in are gathered from several tiles.
+    Tiles stay as they were computed. Arms that were computed in different calls are
+    gathered from several tiles.
 
     Parameters
     ----------

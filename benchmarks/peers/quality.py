@@ -1,0 +1,322 @@
+"""Models beside the exact ones: what sampling costs in quality, with time beside.
+
+Each row is a data set. Both sides are fitted with the same seeds, which also split the
+data or draw them, so that differences are paired: what is shown is their mean over the
+seeds, with its standard error. ``--rounds`` sets the number of seeds.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import train_test_split
+
+from sklearn_bandit import ensemble
+
+from ..data import load
+from ..harness import Comparison, Table, benchmark
+from .boosting import LARGE, catboost, hold_out, iterations_to, lightgbm, ours, quality
+
+SEEDS = 5
+
+# -- what every comparison of quality shares ------------------------------------------
+
+
+def differences(ours, exact):
+    """Mean of paired differences in percent of the exact side, and standard error."""
+    percent = 100.0 * (np.asarray(ours) / np.asarray(exact) - 1.0)
+    error = percent.std(ddof=1) / np.sqrt(len(percent)) if len(percent) > 1 else np.nan
+    return f"{percent.mean():+.2f} ± {error:.2f}%"
+
+
+def timed(run):
+    """Run a function; return its result and the seconds that it took."""
+    start = time.perf_counter()
+    result = run()
+    return result, time.perf_counter() - start
+
+
+# -- boosting -------------------------------------------------------------------------
+
+SOLVERS = ("auto", "exact")
+
+# Iterations after which losses are compared.
+MARKS = (100, 300)
+
+
+@dataclass
+class Task:
+    """A data set for boosting.
+
+    Attributes
+    ----------
+    make : callable
+        ``make(seed)`` returns training and test part: X, X_test, y, y_test.
+    parameters : dict
+        Of the estimator.
+    """
+
+    make: Callable
+    parameters: dict = field(default_factory=dict)
+
+
+def real(name, seed):
+    """Split a real data set anew for each seed."""
+    data = load(name)
+    if name == "flights2001_3m":
+        X, y = data.X, (data.delay > 15).astype(np.uint8)
+    elif name == "beijing_air":
+        known = ~np.isnan(data.y)
+        X = np.column_stack([data.X, data.wd, data.station])[known]
+        y = data.y[known].astype(np.float64)
+    elif name == "sgemm":
+        X, y = data.X, np.log(data.y.astype(np.float64))
+    else:
+        X, y = data.X, data.y
+    return train_test_split(X.astype(np.float32), y, test_size=0.2, random_state=seed)
+
+
+def covertype_binary(seed):
+    """Lodgepole pine against the others."""
+    X, X_test, y, y_test = real("covtype", seed)
+    return X, X_test, (y == 2).astype(np.uint8), (y_test == 2).astype(np.uint8)
+
+
+def normals(n, n_features, n_test, seed):
+    """Return normal features of a training and a test part together."""
+    rng = np.random.default_rng(100 + seed)
+    X = rng.standard_normal((n + n_test, n_features), dtype=np.float32)
+    return rng, X
+
+
+def cut(X, y, n):
+    """Cut drawn data into a training and a test part."""
+    return X[:n], X[n:], y[:n], y[n:]
+
+
+def main_effects(n, seed):
+    """As ``boosting.synthetic``, with other draws and weights for each seed."""
+    rng, X = normals(n, 28, 200_000, seed)
+    score = X[:, :12] @ rng.uniform(0.2, 0.6, 12).astype(np.float32)
+    score += X[:, 0] * X[:, 1] - X[:, 2] * X[:, 3] + np.abs(X[:, 4]) - 0.8
+    y = score + rng.logistic(size=len(X)) > 0
+    return cut(X, y.astype(np.uint8), n)
+
+
+def curve(kind, n, seed):
+    """A smooth function of five of ten features, and a target of some kind."""
+    rng, X = normals(n, 10, 200_000, seed)
+    f = 0.6 * X[:, 0] + 0.4 * X[:, 1] * X[:, 2] + 0.4 * np.sin(2.0 * X[:, 3])
+    f += 0.3 * np.abs(X[:, 4])
+    if kind == "poisson":
+        y = rng.poisson(np.exp(f)).astype(np.float64)
+    elif kind == "lognormal":
+        y = np.exp(f + 0.8 * rng.standard_normal(len(X)))
+    else:  # noise that depends on a feature
+        y = f + (0.5 + 0.5 * (X[:, 5] > 0)) * rng.standard_normal(len(X))
+    return cut(X, y, n)
+
+
+def rare(n, share, seed):
+    """Positives with a given share, about."""
+    rng, X = normals(n, 12, n // 2, seed)
+    score = 1.6 * X[:, 0] + X[:, 1] * X[:, 2] + 0.8 * np.abs(X[:, 3]) + 0.7 * X[:, 4]
+    score += {0.005: -8.0, 0.001: -10.0}[share]
+    y = rng.uniform(size=len(X)) < 1.0 / (1.0 + np.exp(-score))
+    return cut(X, y.astype(np.uint8), n)
+
+
+BOOSTING = {
+    "flights2001_3m": Task(partial(real, "flights2001_3m")),
+    "beijing_air": Task(partial(real, "beijing_air")),
+    "covtype": Task(partial(real, "covtype"), {"l2_regularization": 1.0}),
+    "covtype, binary": Task(covertype_binary),
+    "donors": Task(partial(real, "donors"), {"l2_regularization": 1.0}),
+    "sgemm": Task(partial(real, "sgemm")),
+    "1M x 28": Task(partial(main_effects, 1_000_000)),
+    "lognormal": Task(partial(curve, "lognormal", 600_000)),
+    "poisson": Task(partial(curve, "poisson", 600_000), {"loss": "poisson"}),
+    "90% quantile": Task(
+        partial(curve, "quantile", 600_000), {"loss": "quantile", "quantile": 0.9}
+    ),
+}
+
+RARE = {
+    "0.5% of 800,000": Task(
+        partial(rare, 800_000, 0.005), {"l2_regularization": 1.0}
+    ),
+    "0.1% of 2,000,000": Task(
+        partial(rare, 2_000_000, 0.001), {"l2_regularization": 1.0}
+    ),
+}
+
+
+def boost(data, solver, n_trees, seed, parameters):
+    """Fit with a solver."""
+    X, _, y, _ = data
+    kind = "Regressor" if y.dtype.kind == "f" else "Classifier"
+    return getattr(ensemble, f"HistGradientBoosting{kind}")(
+        max_iter=n_trees,
+        solver=solver,
+        early_stopping=False,
+        random_state=seed,
+        **parameters,
+    ).fit(X, y)
+
+
+def raw_predictions(model, X, marks):
+    """Raw predictions after so many iterations, by that number."""
+    return {
+        i + 1: raw
+        for i, raw in enumerate(model._staged_raw_predict(X))
+        if i + 1 in marks
+    }
+
+
+def mean_loss(model, y, raw):
+    """Mean loss of raw predictions; 0 is the least that targets allow."""
+    if hasattr(model, "classes_"):
+        y = np.searchsorted(model.classes_, y)
+    y = y.astype(np.float64)
+    raw = raw[:, 0] if raw.shape[1] == 1 else raw
+    rest = np.mean(model._loss.constant_to_optimal_zero(y))
+    return model._loss(y_true=y, raw_prediction=raw) + rest
+
+
+def compare_solvers(options, tasks, n_trees, marks, metrics):
+    """Compare "auto" with "exact"; `metrics` are functions of model, y and raw."""
+    rows = []
+    for name, task in tasks.items():
+        if not options.wants(name):
+            continue
+        found = {(s, m, k): [] for s in SOLVERS for m in metrics for k in marks}
+        seconds = {solver: [] for solver in SOLVERS}
+        sampled = []
+        for seed in range(options.rounds or SEEDS):
+            data = task.make(seed)
+            for solver in SOLVERS if seed % 2 else SOLVERS[::-1]:
+                fit = partial(boost, data, solver, n_trees, seed, task.parameters)
+                model, spent = timed(fit)
+                seconds[solver].append(spent)
+                for mark, raw in raw_predictions(model, data[1], marks).items():
+                    for metric, score in metrics.items():
+                        found[solver, metric, mark].append(score(model, data[3], raw))
+                if solver == "auto":
+                    sampled.append(model.n_sampled_iterations_)
+        rows.append(
+            [name]
+            + [
+                differences(found["auto", metric, k], found["exact", metric, k])
+                for metric in metrics
+                for k in marks
+            ]
+            + [np.median(seconds["auto"]), np.median(seconds["exact"])]
+            + [np.mean(sampled)]
+        )
+    columns = [f"{metric}, {k} iterations" for metric in metrics for k in marks]
+    return ["", *columns, "auto, s", "exact, s", "on samples"], rows
+
+
+@benchmark(
+    "quality.boosting",
+    data=["flights2001_3m", "beijing_air", "covtype", "donors", "sgemm"],
+)
+def boosting(options):
+    """Test loss of `auto` over `exact` after 100 and 300 iterations."""
+    columns, rows = compare_solvers(
+        options, BOOSTING, max(MARKS), MARKS, {"loss": mean_loss}
+    )
+    yield Table(
+        title=f"boosting, auto over exact, {options.rounds or SEEDS} seeds",
+        columns=columns,
+        rows=rows,
+        note="Goal: at most +0.1% on average, none above +0.2%.",
+    )
+
+
+@benchmark("quality.boosting_rare")
+def boosting_rare(options):
+    """Rare positives with an L2 term of 1: log-loss and average precision."""
+
+    def precision(model, y, raw):
+        return average_precision_score(y, raw[:, 0])
+
+    columns, rows = compare_solvers(
+        options, RARE, 100, (100,), {"log-loss": mean_loss, "precision": precision}
+    )
+    yield Table(
+        title=f"rare positives, auto over exact, {options.rounds or SEEDS} seeds",
+        columns=columns,
+        rows=rows,
+        note="Goal: both within 1%.",
+    )
+
+
+def peers(data, threads, n_trees):
+    """LightGBM, plain and with quantised gradients, and CatBoost with MVS."""
+    return {
+        "LightGBM": lightgbm(data, threads, n_trees),
+        "LightGBM, quantised": lightgbm(
+            data, threads, n_trees, use_quantized_grad=True
+        ),
+        "CatBoost, MVS": catboost(data, threads, n_trees),
+    }
+
+
+@benchmark("quality.boosting_time_to_loss", data=["flights2001_3m"])
+def boosting_time_to_loss(options):
+    """Time to the loss of LightGBM's 100 trees."""
+    goals = {"flights2001_3m": 8.0, "1M x 28": 6.0, "10M x 28": 50.0}
+    for name, goal in goals.items():
+        if not options.wants(name):
+            continue
+        data = LARGE[name]()
+        validation, test = hold_out(data)
+        others = peers(data, options.threads, 100)
+        _, score = quality(validation)
+        target = score(others["LightGBM"].run(0))
+        n_trees, loss = iterations_to(target, validation, 300)
+        if n_trees is None:
+            yield Table(
+                title=f"{name}: {target:.5f} not reached",
+                columns=["trees", "loss"],
+                rows=[[300, loss]],
+            )
+            continue
+        metric, score = quality(test)
+        yield Comparison(
+            title=f"{name}: time to a loss of {target:.5f}, LightGBM's of 100 trees",
+            contenders={f"auto, {n_trees} trees": ours(data, n_trees), **others},
+            quality={f"test {metric}": score},
+            goals=dict.fromkeys(others, goal),
+            rounds=2,
+            warm_up=False,
+        )
+
+
+@benchmark("quality.boosting_default", data=["flights2001_3m"])
+def boosting_default(options):
+    """The default call at 100 iterations beside others with as many."""
+    goals = {"flights2001_3m": 5.0, "1M x 28": 4.0, "10M x 28": 15.0}
+    for name, goal in goals.items():
+        if not options.wants(name):
+            continue
+        data = LARGE[name]()
+        metric, score = quality(data)
+        others = peers(data, options.threads, 100)
+        yield Comparison(
+            title=f"{name}: 100 iterations",
+            contenders={
+                "auto": ours(data),
+                "fast, sample_tol=1": ours(data, sample_tol=1.0),
+                "exact": ours(data, solver="exact"),
+                **others,
+            },
+            quality={f"test {metric}": score},
+            goals=dict.fromkeys(others, goal),
+            rounds=2,
+            warm_up=False,
+        )

@@ -1,0 +1,276 @@
+"""Are sampled trees as good as exact ones? Paired over seeds, with the price beside.
+
+Every seed has data of its own (or a split of its own of real data), on which "mab" and
+"exact" grow the same model. The synthetic sets are what a sample finds hard: weak
+signals, a rare class, a signal in a tail, targets with heavy tails.
+"""
+
+import time
+from functools import partial
+
+import numpy as np
+from scipy.stats import ttest_1samp
+from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
+
+from benchmarks.data import load
+from benchmarks.harness import Table, benchmark
+from sklearn_bandit import ensemble, tree
+from sklearn_bandit.tree._policy import SamplingPolicy
+
+N_TRAIN, N_TEST, N_FEATURES = 100_000, 100_000, 20
+N_SEEDS = 20
+
+# What a difference may be at most, and the level of the t-test.
+LARGEST_DIFFERENCE, LEVEL = 1e-3, 0.01
+
+
+def weak_signal(seed, share=0.005):
+    """Five features, the best of which gains a share of the impurity at the root."""
+    X, rng = normal_features(seed)
+    # A threshold at the median of a linear effect b gains 2 b^2 / pi of the variance.
+    effect = np.sqrt(share * np.pi / 2)
+    index = effect * (X[:, :5] * [1.0, 0.95, 0.9, 0.8, 0.6]).sum(axis=1)
+    y = rng.random(len(X)) < 0.5 + 0.5 * np.clip(index, -1, 1)
+    return X, y.astype(np.uint8)
+
+
+def rare_class(seed):
+    """One positive in a thousand, more where two features are large."""
+    X, rng = normal_features(seed)
+    logit = 1.2 * X[:, 0] + 0.8 * X[:, 1] - 0.5 * X[:, 2]
+    rate = np.exp(logit)
+    y = rng.random(len(X)) < 0.001 * rate / rate.mean()
+    return X, y.astype(np.uint8)
+
+
+def tail_signal(seed):
+    """A class of 2%, of which half is in the upper percent of one feature."""
+    X, rng = normal_features(seed)
+    rate = np.where(X[:, 3] > 2.33, 0.5, 0.01) * np.exp(0.3 * X[:, 5])
+    y = rng.random(len(X)) < np.minimum(rate, 1.0)
+    return X, y.astype(np.uint8)
+
+
+def heavy_tails(seed):
+    """A real target whose noise has heavy tails."""
+    X, rng = normal_features(seed)
+    signal = X[:, 0] + 0.8 * np.abs(X[:, 1]) + 0.5 * X[:, 2] * (X[:, 3] > 0)
+    return X, np.exp(0.5 * signal + 0.7 * rng.standard_normal(len(X)))
+
+
+def normal_features(seed):
+    """Independent normal features, and the random numbers to go on with."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((N_TRAIN + N_TEST, N_FEATURES), dtype=np.float32)
+    return X, rng
+
+
+def flights(seed):
+    """A delay of more than 15 minutes, of a million flights."""
+    data = load("flights2001_3m")
+    rows = np.random.default_rng(seed).permutation(len(data.X))[: 1_000_000 + N_TEST]
+    X, y = data.X[rows].astype(np.float32), data.delay[rows] > 15
+    return X, y.astype(np.uint8)
+
+
+def covertype(seed):
+    """All seven cover types."""
+    data = load("covtype")
+    rows = np.random.default_rng(seed).permutation(len(data.X))
+    return data.X[rows].astype(np.float32), data.y[rows]
+
+
+SETS = {
+    "weak signal (.5%)": weak_signal,
+    "very weak (.1%)": partial(weak_signal, share=0.001),
+    ".1% positives": rare_class,
+    "signal in a tail": tail_signal,
+    "heavy tails": heavy_tails,
+    "flights": flights,
+    "covertype": covertype,
+}
+
+
+def models(y):
+    """The models that are compared, by name."""
+    is_real = y.dtype.kind == "f"
+    kind = "Regressor" if is_real else "Classifier"
+    one = getattr(tree, f"DecisionTree{kind}")
+    many = getattr(ensemble, f"RandomForest{kind}")
+    return {
+        "depth 5": one(max_depth=5),
+        "depth 8": one(max_depth=8),
+        "10 trees": many(10, max_depth=8, n_jobs=2),
+    }
+
+
+def score(model, X, y):
+    """AUC of two classes, accuracy of more, R2 of a real target."""
+    if y.dtype.kind == "f":
+        # Of the logarithm: in R2 of the target itself a few rows would decide.
+        return r2_score(np.log(y), np.log(np.maximum(model.predict(X), 1e-9)))
+    if len(model.classes_) == 2:
+        return roc_auc_score(y, model.predict_proba(X)[:, 1])
+    return accuracy_score(y, model.predict(X))
+
+
+def compare(make, n_seeds, **parameters):
+    """Return, for each model, score, seconds, insertions and sampled nodes."""
+    found = {}
+    for seed in range(n_seeds):
+        X, y = make(seed)
+        train, test = (X[:-N_TEST], y[:-N_TEST]), (X[-N_TEST:], y[-N_TEST:])
+        for name, model in models(y).items():
+            model.set_params(random_state=seed)
+            for solver in ("mab", "exact"):
+                model.set_params(solver=solver, **parameters)
+                start = time.perf_counter()
+                model.fit(*train)
+                seconds = time.perf_counter() - start
+                counts = model.n_insertions_ / 1e6, model.n_sampled_nodes_
+                row = score(model, *test), seconds, *counts
+                found.setdefault(name, {}).setdefault(solver, []).append(row)
+    return {
+        name: {solver: np.array(rows) for solver, rows in of_model.items()}
+        for name, of_model in found.items()
+    }
+
+
+def summarise(name, model, found):
+    """Return a row of the table: the difference of scores, its t-test, the price."""
+    mab, exact = found["mab"], found["exact"]
+    differences = mab[:, 0] - exact[:, 0]
+    mean, error, p = differences.mean(), 0.0, 1.0
+    if differences.any():
+        error = differences.std(ddof=1) / np.sqrt(len(differences))
+        p = ttest_1samp(differences, 0.0).pvalue
+    verdict = "met" if abs(mean) <= LARGEST_DIFFERENCE and p >= LEVEL else "MISSED"
+    return [
+        name,
+        model,
+        f"{exact[:, 0].mean():.4f}",
+        f"{mean:+.5f} ± {error:.5f}",
+        f"{p:.3f}",
+        verdict,
+        f"{np.median(exact[:, 1] / mab[:, 1]):.2f}x",
+        f"{mab[:, 2].mean() / exact[:, 2].mean():.2f}",
+        f"{mab[:, 3].mean():.1f}",
+    ]
+
+
+COLUMNS = [
+    "data",
+    "model",
+    "exact",
+    "mab - exact",
+    "p",
+    "goal",
+    "speed-up",
+    "insertions",
+    "nodes sampled",
+]
+
+
+@benchmark("quality.trees", data=["flights2001_3m", "covtype"])
+def quality(options):
+    """Trees and forests with "mab" against "exact": score and price over 20 seeds."""
+    for name, make in SETS.items():
+        if not options.wants(name):
+            continue
+        found = compare(make, options.rounds or N_SEEDS)
+        yield Table(
+            title=f"{name}: {options.rounds or N_SEEDS} seeds, paired",
+            columns=COLUMNS,
+            rows=[summarise(name, model, rows) for model, rows in found.items()],
+        )
+
+
+def root_gains(X, y):
+    """Largest Gini gain of each feature at its best of 255 quantiles."""
+    gains = np.zeros(X.shape[1])
+    n, n_ones = len(y), y.sum()
+    for j, column in enumerate(X.T):
+        edges = np.quantile(column, np.linspace(0, 1, 256)[1:-1])
+        bins = np.searchsorted(edges, column)
+        left = np.cumsum(np.bincount(bins, minlength=255))[:-1]
+        ones = np.cumsum(np.bincount(bins, weights=y, minlength=255))[:-1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            split = ones * (left - ones) / left
+            split += (n_ones - ones) * (n - left - n_ones + ones) / (n - left)
+        gains[j] = 2 * (n_ones * (1 - n_ones / n) - np.nanmin(split)) / n
+    return gains
+
+
+@benchmark("quality.trees.roots")
+def roots(options):
+    """Roots outside the (tol, delta) rule, by radius and delta."""
+    rows = []
+    for name in list(SETS)[:4]:
+        for radius in ("paired", "bernstein"):
+            for delta in (0.1, 0.01, 0.001):
+                stump = tree.DecisionTreeClassifier(
+                    max_depth=1, radius=radius, delta=delta
+                )
+                n_wrong, n_sampled, insertions = 0, 0, []
+                n_trials = options.rounds or 50
+                for seed in range(n_trials):
+                    X, y = SETS[name](seed)
+                    stump.set_params(random_state=seed).fit(X, y)
+                    gains = root_gains(X, y)
+                    worst = (1 - stump.tol) * gains.max()
+                    n_wrong += gains[stump.tree_.feature[0]] < worst
+                    n_sampled += stump.n_sampled_nodes_
+                    insertions.append(stump.n_insertions_ / X.size)
+                row = [name, radius, delta, f"{n_wrong} of {n_trials}"]
+                rows.append([*row, n_sampled, float(np.mean(insertions))])
+    yield Table(
+        title=f"root splits of {N_TRAIN + N_TEST:,} x {N_FEATURES}, tol = 0.1",
+        columns=["data", "radius", "delta", "outside", "sampled", "insertions"],
+        rows=rows,
+        note="insertions: share of those of an exact search",
+    )
+
+
+@benchmark("quality.trees.cut_overs")
+def cut_overs(options):
+    """From which size on a node is sampled: insertions and time against "exact"."""
+    rows = []
+    for n, n_features, n_drawn in (
+        (50_000, 20, None),
+        (50_000, 20, "sqrt"),
+        (200_000, 8, 2),
+        (200_000, 50, None),
+    ):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((n, n_features), dtype=np.float32)
+        index = X[:, 0] + 0.7 * X[:, 1] + X[:, 2] * X[:, 3]
+        y = (index + rng.standard_normal(n) > 0).astype(np.uint8)
+        for solver, min_rows in (
+            ("exact", None),
+            ("mab", 4_000),
+            ("mab", 8_000),
+            ("mab", 16_000),
+            ("mab", 32_000),
+            ("auto", 50_000),
+        ):
+            model = tree.DecisionTreeClassifier(
+                solver=solver, max_depth=6, max_features=n_drawn
+            )
+            if min_rows is not None:
+                model._sampling_policy = SamplingPolicy(
+                    min_rows=min_rows, min_rows_auto=min_rows
+                )
+            seconds, insertions = [], []
+            for seed in range(options.rounds or 5):
+                start = time.process_time()
+                model.set_params(random_state=seed).fit(X, y)
+                seconds.append(time.process_time() - start)
+                insertions.append(model.n_insertions_ / 1e6)
+            row = [f"{n:,} x {n_features}, {n_drawn or 'all'} drawn", solver]
+            row += [min_rows or "", float(np.mean(insertions))]
+            rows.append([*row, float(np.median(seconds)), model.n_sampled_nodes_])
+    yield Table(
+        title="one tree of depth 6",
+        columns=["data", "solver", "rows", "million insertions", "CPU s", "sampled"],
+        rows=rows,
+    )

@@ -1,0 +1,95 @@
+"""Sums of second and fourth powers: what a variance and its effective size are made of.
+
+Powers are taken about a centre or about a shift near it, never about zero, so that a
+large common mean does not cancel the digits of a small variance.
+"""
+
+from cython cimport floating
+
+from sklearn_bandit._core.simd cimport simd_void
+
+
+cdef void add_moments(
+    const double* costs,
+    const double* baseline,
+    Py_ssize_t n_batch,
+    double shift,
+    double* sums,
+) noexcept nogil:
+    """Add one arm's batch to the sums of the powers of its (paired) costs."""
+    cdef Py_ssize_t j
+    cdef double d, square, sum_1 = 0.0, sum_2 = 0.0, sum_4 = 0.0
+
+    for j in range(n_batch):
+        d = costs[j] - shift
+        if baseline != NULL:
+            d -= baseline[j]
+        square = d * d
+        sum_1 += d
+        sum_2 += square
+        sum_4 += square * square
+    sums[0] += sum_1
+    sums[1] += sum_2
+    sums[2] += sum_4
+
+
+cdef simd_void paired_powers(
+    const floating* first,
+    const floating* second,
+    double centre,
+    Py_ssize_t n,
+    double* sums,
+) noexcept nogil:
+    """Sums of the second and fourth powers of centred differences of two arms."""
+    cdef Py_ssize_t j
+    cdef double gap, square, sum_2 = 0.0, sum_4 = 0.0
+
+    for j in range(n):
+        gap = <double> first[j] - <double> second[j] - centre
+        square = gap * gap
+        sum_2 += square
+        sum_4 += square * square
+    sums[0] = sum_2
+    sums[1] = sum_4
+
+
+cdef simd_void add_product_powers(
+    const double* leader,
+    const double* column,
+    const double* residual,
+    double own,
+    const double* centres,
+    Py_ssize_t n,
+    ProductPowers* sums,
+) noexcept nogil:
+    """Add powers of centred differences of two products, for both signs of the second.
+
+    `own` is the leader's sign. The atom's is the same first, and then the other one.
+    """
+    cdef Py_ssize_t j
+    cdef double factor, less, more, gap, square, same = centres[0], other = centres[1]
+    cdef double same_2 = 0.0, same_4 = 0.0, other_2 = 0.0, other_4 = 0.0
+    cdef double less_2 = 0.0, more_2 = 0.0, residual_2 = 0.0
+
+    for j in range(n):
+        factor = own * residual[j]
+        less = leader[j] - column[j]
+        more = leader[j] + column[j]
+        residual_2 += factor * factor
+        less_2 += less * less
+        more_2 += more * more
+        gap = factor * less - same
+        square = gap * gap
+        same_2 += square
+        same_4 += square * square
+        gap = factor * more - other
+        square = gap * gap
+        other_2 += square
+        other_4 += square * square
+    sums.second[0] += same_2
+    sums.fourth[0] += same_4
+    sums.energy[0] += less_2
+    sums.second[1] += other_2
+    sums.fourth[1] += other_4
+    sums.energy[1] += more_2
+    sums.residual += residual_2

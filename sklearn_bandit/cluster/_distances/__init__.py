@@ -1,0 +1,57 @@
+"""Where distances come from, and the kernels that compute them.
+
+- ``base``: the interface: tiles, rows or the whole matrix, by position
+- ``dense``: Euclidean, cosine and l1 distances of dense rows, with the kernels
+  ``prepared_rows``, ``tiles``, ``rows``, ``row_sums`` and ``panels``
+- ``blocks``: metrics of scikit-learn, precomputed distances, any callable
+- ``between``: distances of the rows of two arrays, for prediction
+- ``cache``: distances that are kept, within a number of bytes
+- ``scaling``, ``blas_threads``: what they share
+"""
+
+from scipy import sparse
+
+from .base import Distances
+from .between import FAST_METRICS, distances_between, fix_params
+from .blocks import CallableDistances, PairwiseDistances, PrecomputedDistances
+from .cache import RowCache, TileCache
+from .dense import DenseDistances
+from .tiles import ARM_TILE
+
+__all__ = [
+    "ARM_TILE",
+    "FAST_METRICS",
+    "Distances",
+    "RowCache",
+    "TileCache",
+    "distances_between",
+    "fix_params",
+    "make_distances",
+]
+
+
+def make_distances(X, metric, params, order, cache_size, n_threads, n_jobs):
+    """Return the `Distances` for a metric.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or sequence of objects
+        The samples, already validated; the matrix if `metric` is "precomputed".
+    metric : str or callable
+        A name that scikit-learn knows, "precomputed", or a function of two objects.
+    params : dict
+        Further arguments of the metric, complete (see `fix_params`).
+    order : ndarray
+        The samples to use, in the order of their positions.
+    cache_size : int
+        Bytes for the table of a callable's values.
+    n_threads, n_jobs : int
+        Threads of our kernels, jobs of scikit-learn's metrics.
+    """
+    if callable(metric):
+        return CallableDistances(X, metric, params, order, cache_size)
+    if metric == "precomputed":
+        return PrecomputedDistances(X, order)
+    if metric in FAST_METRICS and not sparse.issparse(X) and not params:
+        return DenseDistances(X, metric, order, n_threads)
+    return PairwiseDistances(X, metric, params, order, n_jobs)

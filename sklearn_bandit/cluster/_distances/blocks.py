@@ -1,0 +1,151 @@
+"""Distances that are computed by calls from Python, a block of them at a time."""
+
+from abc import abstractmethod
+
+import numpy as np
+from scipy import sparse
+
+from .base import Distances, tiles_shape
+from .between import FAST_METRICS, distances_between
+from .scaling import power_of_two, root_mean_square
+from .tiles import ARM_TILE
+
+# Distances of one call of scikit-learn's metrics: 0.3 s for the slow ones (canberra)
+# with 784 features, between two chances for a signal to be seen.
+CHUNK_DISTANCES = 2**18
+
+
+class BlockDistances(Distances):
+    """Base of the metrics that are computed by calls from Python.
+
+    A subclass computes ``_block(samples, medoids)``, the matrix of the distances from
+    some samples to others, given by their numbers.
+    """
+
+    def __init__(self, order, dtype):
+        super().__init__(order, dtype)
+        self._scaled = False
+
+    @abstractmethod
+    def _block(self, samples, medoids): ...
+
+    def _checked_block(self, samples, medoids):
+        block = self._block(samples, medoids)
+        if not np.isfinite(block).all():
+            what = "NaN" if np.isnan(block).any() else "infinite values"
+            raise ValueError(f"The distances contain {what}.")
+        return block
+
+    def tiles(self, arms, start, stop, out=None):
+        if out is None:
+            out = np.empty(tiles_shape(arms, start, stop), np.float32)
+        out[-1:] = 0.0
+        samples = self.order[start:stop]
+        for t in range(len(out)):
+            medoids = self.order[arms[t * ARM_TILE : (t + 1) * ARM_TILE]]
+            block = self._checked_block(samples, medoids)
+            if not self._scaled:
+                self.scale = power_of_two(root_mean_square(block))
+                self._scaled = True
+            # Sums of fourth powers must not overflow float32.
+            out[t, :, : len(medoids)] = np.clip(block * self.scale, -1e9, 1e9)
+        return out
+
+    def rows(self, arms):
+        out = np.empty((len(arms), self.n), self.dtype)
+        step = max(CHUNK_DISTANCES // max(len(arms), 1), 1)
+        for first in range(0, self.n, step):
+            samples = self.order[first : first + step]
+            block = self._checked_block(samples, self.order[arms])
+            out[:, first : first + step] = block.T
+        return out
+
+    def matrix(self):
+        out = np.empty((self.n, self.n), self.dtype)
+        step = max(CHUNK_DISTANCES // self.n, 1)
+        for first in range(0, self.n, step):
+            samples = self.order[first : first + step]
+            out[first : first + step] = self._checked_block(samples, self.order)
+        return out
+
+
+class PairwiseDistances(BlockDistances):
+    """Any metric of scikit-learn's, dense or sparse, in chunks."""
+
+    def __init__(self, X, metric, params, order, n_jobs):
+        dtype = X.dtype if X.dtype == np.float32 else np.float64
+        super().__init__(order, dtype)
+        self._X = X
+        self._metric = metric
+        self._params = params
+        self._n_jobs = n_jobs
+
+    def _block(self, samples, medoids):
+        self.n_evaluations += len(samples) * len(medoids)
+        X, Y = self._X[samples], self._X[medoids]
+        block = distances_between(X, Y, self._metric, self._params, self._n_jobs)
+        if self._metric in FAST_METRICS:
+            # Cancellation leaves a trace of the norm.
+            block[samples[:, None] == medoids] = 0.0
+        return block
+
+
+class PrecomputedDistances(BlockDistances):
+    """Entries of a matrix, memory-mapped or not; what is not asked for is not read."""
+
+    def __init__(self, X, order):
+        super().__init__(order, X.dtype)
+        self._X = X
+
+    def _block(self, samples, medoids):
+        self.n_evaluations += len(samples) * len(medoids)
+        return self._X[samples[:, None], medoids]
+
+
+class CallableDistances(BlockDistances):
+    """A function of two objects, called once for each pair as long as memory allows.
+
+    Parameters
+    ----------
+    X : sequence
+        Any objects.
+    metric : callable
+        ``metric(sample, medoid, **params)``.
+    memory : int
+        Bytes for the table of pairs. Too little for all pairs means no table: then a
+        pair is evaluated again when it is asked for again.
+    """
+
+    def __init__(self, X, metric, params, order, memory):
+        super().__init__(order, np.float64)
+        self._X = X
+        self._metric = metric
+        self._params = params
+        self._table = None
+        n_objects = len(X) if not sparse.issparse(X) else X.shape[0]
+        if 9 * n_objects**2 <= memory:
+            # Neither array takes memory before it is written to.
+            self._table = np.empty((n_objects, n_objects))
+            self._known = np.zeros((n_objects, n_objects), dtype=bool)
+
+    def _block(self, samples, medoids):
+        if self._table is None:
+            return self._evaluate(
+                np.repeat(samples, len(medoids)), np.tile(medoids, len(samples))
+            ).reshape(len(samples), len(medoids))
+        grid = np.ix_(samples, medoids)
+        i, j = np.nonzero(~self._known[grid])
+        i, j = samples[i], medoids[j]
+        self._table[i, j] = self._evaluate(i, j)
+        self._known[i, j] = True
+        return self._table[grid]
+
+    def _evaluate(self, samples, medoids):
+        X, metric, params = self._X, self._metric, self._params
+        values = np.empty(len(samples))
+        for p, (i, j) in enumerate(
+            zip(samples.tolist(), medoids.tolist(), strict=True)
+        ):
+            values[p] = metric(X[i], X[j], **params)
+            self.n_evaluations += 1
+        return values

@@ -1,0 +1,167 @@
+"""Samples, weights and first medoids as the caller gives them, checked."""
+
+import numpy as np
+from scipy import sparse
+
+from .._compat import _check_sample_weight, validate_data
+from ._distances import FAST_METRICS
+
+
+def check_samples(estimator, X, *, reset):
+    """Validate samples as the metric of the estimator wants them.
+
+    Parameters
+    ----------
+    estimator : BanditKMedoids
+        Has the metric; gets the number and names of the features if `reset`.
+    X : object
+        What the caller has passed.
+    reset : bool
+        Whether this is `fit`.
+
+    Returns
+    -------
+    array, sparse matrix or sequence
+        The samples, or the matrix of precomputed distances.
+    """
+    metric = estimator.metric
+    if callable(metric):
+        return _check_objects(estimator, X, reset=reset)
+    if metric == "precomputed":
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+        )
+        if reset and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"Precomputed distances must be a square matrix, got {X.shape}."
+            )
+        return X
+    dtype = "numeric"
+    if metric in FAST_METRICS:
+        dtype = [np.float64, np.float32]
+        if _is_exact_in_float32(X):
+            dtype = np.float32
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=dtype,
+        order="C",
+        ensure_all_finite=metric != "nan_euclidean",
+    )
+
+
+def _check_objects(estimator, X, *, reset):
+    """Validate samples of a callable: numbers, or any sequence of objects."""
+    if hasattr(X, "iloc"):
+        X = X.to_numpy()
+    if sparse.issparse(X):
+        X = X.tocsr()
+    if not hasattr(X, "shape"):
+        if not hasattr(X, "__len__"):
+            raise TypeError(f"Expected a sequence of objects, got {type(X)}.")
+        if len(X) == 0:
+            raise ValueError("Found 0 objects; at least 1 is needed.")
+        return X
+    if X.ndim == 2 and X.dtype.kind in "biuf":
+        return validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", ensure_all_finite=False
+        )
+    if X.ndim == 0:
+        raise ValueError("Expected a sequence of objects, got a single one.")
+    if X.shape[0] == 0:
+        raise ValueError("Found 0 objects; at least 1 is needed.")
+    if X.ndim == 2 and X.shape[1] == 1:
+        # As columns of tables are; the metric would see arrays around the objects.
+        raise ValueError(
+            f"Expected a sequence of objects, got an array of shape {X.shape}: a "
+            "metric would be called with arrays of one object instead of the "
+            "objects. Use X.ravel(), or a list."
+        )
+    return X
+
+
+def check_weights(X, sample_weight, n_clusters):
+    """Check the weights, and that there are samples enough.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or sequence
+        The samples.
+    sample_weight : array-like or None
+        Their weights.
+    n_clusters : int
+        Samples that are needed.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_samples,)
+        Between 0 and 1. Only their ratios matter for the medoids: sums of weights of
+        any size stay in range.
+    exponent : int
+        The weights are ``weights * 2**exponent``.
+    """
+    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    weights, exponent = np.ones(n_samples), 0
+    if sample_weight is not None:
+        weights = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        exponent = int(np.frexp(weights.max())[1])
+        weights = np.ldexp(weights, -exponent)
+    n_used = np.count_nonzero(weights)
+    if n_used < n_clusters:
+        raise ValueError(
+            f"n_samples={n_used} should be >= n_clusters={n_clusters}"
+            f"{'' if n_used == n_samples else ', counting positive weights'}."
+        )
+    return weights, exponent
+
+
+def check_init(init, n_clusters, n_samples, order):
+    """Return `init`, as positions if it gives samples.
+
+    Parameters
+    ----------
+    init : str or array-like of int
+        A name, or the first medoids.
+    n_clusters, n_samples : int
+        Number of medoids and samples.
+    order : ndarray
+        The sample at each position.
+    """
+    if isinstance(init, str):
+        return init
+    init = np.asarray(init)
+    if init.shape != (n_clusters,) or init.dtype.kind not in "iu":
+        raise ValueError(
+            f"init must be {n_clusters} indices of samples, one for each "
+            f"cluster, got an array of shape {init.shape} and type {init.dtype}."
+        )
+    if len(set(init.tolist())) < len(init):
+        raise ValueError("init names a sample twice.")
+    if init.min() < 0 or init.max() >= n_samples:
+        raise ValueError(f"init names a sample that is not in 0..{n_samples - 1}.")
+    positions = np.full(n_samples, -1)
+    positions[order] = np.arange(len(order))
+    if (positions[init] < 0).any():
+        raise ValueError("init names a sample of weight zero.")
+    return positions[init]
+
+
+def take_samples(X, which):
+    """Return some of the samples."""
+    return X[which] if hasattr(X, "shape") else [X[i] for i in which]
+
+
+def _is_exact_in_float32(X):
+    """Whether the values are small integers or half floats, which float32 holds."""
+    dtype = getattr(X, "dtype", None)
+    return isinstance(dtype, np.dtype) and (
+        (dtype.kind in "iu" and dtype.itemsize <= 2) or dtype == np.float16
+    )

@@ -1,0 +1,311 @@
+"""Prediction by boosted trees over bins of one byte, to the last bit as scikit-learn.
+
+The thresholds that the trees have for a feature, at most 254 of them, cut its values
+into bins: ``x > t`` is the same for values in double precision and for the numbers of
+their bins. A tree of up to 32 leaves is then 64 words, which ``tree_registers.h`` keeps
+in registers while rows pass through it.
+
+Missing values have no branch of their own: a feature has a column of bins for the nodes
+that send them left, in which they are in the first bin, and one for the nodes that send
+them right, in which they are beyond the last. Values are added to the raw predictions
+in the order of the trees.
+"""
+
+import numpy as np
+
+from cython.parallel cimport prange
+from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memcpy
+
+from sklearn_bandit._core.openmp cimport thread_num
+from sklearn_bandit._core.transpose cimport transpose
+
+from sklearn_bandit.tree._prediction import CannotPackError
+
+from .bin_values import BinAssigner
+
+cdef extern from "tree_registers.h":
+    enum:
+        TREE_NODES "SKB_TREE_NODES"
+        SET_WORDS "SKB_SET_WORDS"
+        ROW_PADDING "SKB_ROW_PADDING"
+    ctypedef struct BinnedRows "skb_binned_rows":
+        const uint8_t* rows
+        Py_ssize_t stride
+        Py_ssize_t n
+    bint has_registers "skb_has_registers"() noexcept nogil
+    void add_leaves_avx512 "skb_add_leaves_avx512"(
+        const uint32_t* nodes, const uint32_t* sets, bint has_sets,
+        const BinnedRows* rows, const double* values, double* sums
+    ) noexcept nogil
+    void add_leaves_portable "skb_add_leaves_portable"(
+        const uint32_t* nodes, const uint32_t* sets, bint has_sets,
+        const BinnedRows* rows, const double* values, double* sums
+    ) noexcept nogil
+
+cdef enum:
+    MISSING_BIN = 255
+    MAX_THRESHOLDS = 254
+    # A threshold of infinity: only missing values are beyond it.
+    LAST_BIN = 254
+    MAX_COLUMNS = 1 << 16
+    # Rows whose bins are made at a time, by all threads.
+    CHUNK_ROWS = 1 << 16
+    # Bins of a block of rows stay in the first-level cache.
+    BLOCK_BYTES = 1 << 14
+    MAX_BLOCK_ROWS = 1024
+    MIN_BLOCK_ROWS = 64
+
+cdef uint32_t LEAF = <uint32_t> 1 << 31
+cdef uint32_t IS_SET = <uint32_t> 1 << 30
+
+
+cdef inline Py_ssize_t _row_stride(Py_ssize_t n_columns) noexcept nogil:
+    """Bytes from a row of bins to the next: few rows lie across two cache lines."""
+    return max(8, (n_columns + 7) // 8 * 8)
+
+
+cdef class PackedBooster:
+    """Boosted trees in the form that rows of bins are taken through.
+
+    Parameters
+    ----------
+    predictors : list of TreePredictor
+        scikit-learn's trees, those of one iteration after the other.
+    n_classes : int
+        Trees of an iteration.
+    bin_mapper : BinMapper
+        scikit-learn's, of the fit: has the categories.
+    """
+
+    cdef readonly Py_ssize_t n_trees
+    cdef Py_ssize_t n_classes
+    cdef object assigner                # puts values into bins
+    cdef Py_ssize_t n_features
+    cdef uint32_t[:, ::1] nodes         # of each tree
+    cdef Py_ssize_t[::1] first          # of each tree, in `values`
+    cdef double[::1] values
+    cdef uint32_t[:, ::1] sets          # categories that go right
+    cdef Py_ssize_t[::1] first_set      # of each tree
+    cdef Py_ssize_t[::1] features       # of each column
+    cdef uint8_t[::1] sends_left        # whether missing values are in the first bin
+    cdef bint uses_registers
+
+    def __init__(self, list predictors, Py_ssize_t n_classes, bin_mapper):
+        self.n_trees = len(predictors)
+        self.n_classes = n_classes
+        self.uses_registers = has_registers()
+        sizes = [len(predictor.nodes) for predictor in predictors]
+        if max(sizes) >= TREE_NODES:
+            raise CannotPackError("trees of more than 32 leaves")
+        table = np.concatenate([predictor.nodes for predictor in predictors])
+        self.first = np.cumsum([0, *sizes], dtype=np.intp)
+        self.values = np.ascontiguousarray(table["value"])
+        is_leaf = table["is_leaf"] != 0
+        is_set = (table["is_categorical"] != 0) & ~is_leaf
+        is_number = ~is_leaf & ~is_set
+        low = np.zeros(len(table), dtype=np.uint32)
+        self._set_bins(table, is_number, low, bin_mapper)
+        self._set_categories(table, is_set, low, predictors, bin_mapper)
+        keys = 2 * table["feature_idx"].astype(np.intp)
+        keys += is_number & (table["missing_go_to_left"] != 0)
+        known, column = np.unique(keys[~is_leaf], return_inverse=True)
+        if len(known) > MAX_COLUMNS:
+            raise CannotPackError("too many features")
+        self.features = known // 2
+        self.sends_left = (known % 2).astype(np.uint8)
+        columns = np.zeros(len(table), dtype=np.uint32)
+        columns[~is_leaf] = column.ravel()
+        words = low | columns << np.uint32(8)
+        words[is_set] |= IS_SET
+        words[is_leaf] = LEAF
+        self.nodes = np.zeros((self.n_trees, TREE_NODES), dtype=np.uint32)
+        self._place(
+            words,
+            np.ascontiguousarray(table["left"]),
+            np.ascontiguousarray(table["right"]),
+        )
+
+    def _set_bins(self, table, is_number, low, bin_mapper):
+        """Find the bins between all thresholds, and that of each node's threshold."""
+        features = table["feature_idx"][is_number]
+        thresholds = table["num_threshold"][is_number]
+        self.n_features = len(bin_mapper.bin_thresholds_)
+        bins = np.full(len(features), LAST_BIN, dtype=np.uint32)
+        edges = [np.empty(0)] * self.n_features
+        for feature in np.unique(features):
+            nodes = np.flatnonzero((features == feature) & (thresholds < np.inf))
+            if len(nodes):
+                edges[feature], place = np.unique(
+                    thresholds[nodes], return_inverse=True
+                )
+                bins[nodes] = place.ravel()
+            if len(edges[feature]) > MAX_THRESHOLDS:
+                raise CannotPackError("too many thresholds")
+        low[is_number] = bins
+        is_categorical = np.asarray(bin_mapper.is_categorical_, dtype=np.uint8)
+        for feature in np.flatnonzero(is_categorical):
+            edges[feature] = np.asarray(bin_mapper.bin_thresholds_[feature], float)
+            if not np.array_equal(edges[feature], np.arange(len(edges[feature]))):
+                raise CannotPackError("categories that are not numbered")
+        self.assigner = BinAssigner(edges, is_categorical, MISSING_BIN)
+
+    def _set_categories(self, table, is_set, low, predictors, bin_mapper):
+        """Note the categories that go right in each node, 255 for missing ones."""
+        tree = np.repeat(np.arange(self.n_trees), np.diff(self.first))[is_set]
+        first = np.searchsorted(tree, np.arange(self.n_trees + 1))
+        self.first_set = first.astype(np.intp)
+        self.sets = np.zeros((len(tree) + 1, SET_WORDS), dtype=np.uint32)
+        low[is_set] = np.arange(len(tree)) - first[tree]
+        if not len(tree):
+            return
+        sets, place = bin_mapper.make_known_categories_bitsets()
+        nodes = table[is_set]
+        known = sets[place[nodes["feature_idx"]]]
+        left = np.stack(
+            [
+                predictors[i].raw_left_cat_bitsets[number]
+                for i, number in zip(tree, nodes["bitset_idx"], strict=True)
+            ]
+        )
+        missing = np.where(nodes["missing_go_to_left"], 0, 0xFFFFFFFF)[:, None]
+        missing = missing.astype(np.uint32)
+        right = ~left & (known | missing)
+        right[:, -1] &= np.uint32(0x7FFFFFFF)
+        right[:, -1] |= missing[:, 0] & np.uint32(0x80000000)
+        np.asarray(self.sets)[:-1] = right
+
+    cdef _place(self, uint32_t[::1] words, uint32_t[::1] left, uint32_t[::1] right):
+        """Write the nodes of each tree, children beside each other."""
+        cdef Py_ssize_t tree, place, n_placed, node, n, first
+        cdef uint32_t[TREE_NODES] source
+
+        for tree in range(self.n_trees):
+            first = self.first[tree]
+            n = self.first[tree + 1] - first
+            source[0] = 0
+            n_placed = 2
+            place = 0
+            while place < n_placed:
+                if place == 1:
+                    self.nodes[tree, 1] = LEAF
+                    place += 1
+                    continue
+                node = source[place]
+                if words[first + node] & LEAF:
+                    self.nodes[tree, place] = LEAF | <uint32_t> node
+                else:
+                    if (
+                        left[first + node] >= n or right[first + node] >= n
+                        or n_placed + 2 > TREE_NODES
+                    ):
+                        raise CannotPackError("a node that is not valid")
+                    self.nodes[tree, place] = (
+                        words[first + node] | <uint32_t> (n_placed // 2) << 24
+                    )
+                    source[n_placed] = left[first + node]
+                    source[n_placed + 1] = right[first + node]
+                    n_placed += 2
+                place += 1
+
+    def add(self, const double[:, :] X, double[::1, :] sums, int n_threads):
+        """Add the predictions of all trees.
+
+        Parameters
+        ----------
+        X : ndarray of float64 of shape (n_samples, n_features)
+            The samples, categories encoded.
+        sums : ndarray of shape (n_samples, n_classes), column-major
+            What to add to.
+        n_threads : int
+            Threads to use.
+        """
+        cdef Py_ssize_t n = X.shape[0], n_columns = self.features.shape[0], start, m
+        cdef Py_ssize_t stride = _row_stride(n_columns)
+        cdef Py_ssize_t block_rows
+        cdef uint8_t[:, ::1] columns, buffers
+        cdef uint8_t[::1] has_missing
+
+        if X.shape[1] != self.n_features or sums.shape[1] != self.n_classes:
+            raise ValueError("Samples and trees have different numbers of features.")
+        block_rows = BLOCK_BYTES // stride // MIN_BLOCK_ROWS * MIN_BLOCK_ROWS
+        block_rows = max(<Py_ssize_t> MIN_BLOCK_ROWS, block_rows)
+        block_rows = min(block_rows, <Py_ssize_t> MAX_BLOCK_ROWS)
+        has_missing = np.empty(self.n_features, dtype=np.uint8)
+        columns = np.empty((self.n_features, min(n, <Py_ssize_t> CHUNK_ROWS)), np.uint8)
+        n_threads = max(1, min(n_threads, (n + block_rows - 1) // block_rows))
+        # Bins by column, then by row.
+        buffers = np.zeros(
+            (n_threads, block_rows * (n_columns + stride) + ROW_PADDING), np.uint8
+        )
+        for start in range(0, n, CHUNK_ROWS):
+            m = min(<Py_ssize_t> CHUNK_ROWS, n - start)
+            self.assigner.assign(
+                X[start:start + m], None, columns[:, :m], has_missing, n_threads
+            )
+            with nogil:
+                self._add_blocks(
+                    columns[:, :m], has_missing, sums[start:], buffers, block_rows
+                )
+
+    cdef void _add_blocks(
+        self, const uint8_t[:, :] columns, const uint8_t[::1] has_missing,
+        double[:, :] sums, uint8_t[:, ::1] buffers, Py_ssize_t block_rows
+    ) noexcept nogil:
+        cdef Py_ssize_t n = columns.shape[1], block
+        cdef Py_ssize_t n_blocks = (n + block_rows - 1) // block_rows
+        cdef int n_threads = <int> min(buffers.shape[0], n_blocks)
+
+        if n_threads == 1:
+            for block in range(n_blocks):
+                self._add_block(
+                    columns, has_missing, sums, &buffers[0, 0], block * block_rows,
+                    block_rows,
+                )
+            return
+        for block in prange(n_blocks, schedule="dynamic", num_threads=n_threads):
+            self._add_block(
+                columns, has_missing, sums, &buffers[thread_num(), 0],
+                block * block_rows, block_rows,
+            )
+
+    cdef void _add_block(
+        self, const uint8_t[:, :] columns, const uint8_t[::1] has_missing,
+        double[:, :] sums, uint8_t* buffer, Py_ssize_t start, Py_ssize_t block_rows
+    ) noexcept nogil:
+        """Add the predictions for a block of rows, tree by tree."""
+        cdef Py_ssize_t n = min(block_rows, columns.shape[1] - start), tree, column, i
+        cdef Py_ssize_t n_columns = self.features.shape[0]
+        cdef uint8_t* bins = buffer
+        cdef uint8_t* rows = buffer + block_rows * n_columns
+        cdef double* to
+        cdef bint has_sets
+        cdef BinnedRows binned
+
+        for column in range(n_columns):
+            bins = buffer + column * block_rows
+            memcpy(bins, &columns[self.features[column], start], n)
+            if self.sends_left[column] and has_missing[self.features[column]]:
+                for i in range(n):
+                    bins[i] = 0 if bins[i] == MISSING_BIN else bins[i]
+        binned.rows = rows
+        binned.stride = _row_stride(n_columns)
+        binned.n = n
+        transpose(buffer, block_rows, n_columns, n, rows, binned.stride)
+        for tree in range(self.n_trees):
+            to = &sums[start, tree % self.n_classes]
+            has_sets = self.first_set[tree + 1] > self.first_set[tree]
+            if self.uses_registers:
+                add_leaves_avx512(
+                    &self.nodes[tree, 0], &self.sets[self.first_set[tree], 0], has_sets,
+                    &binned, &self.values[self.first[tree]], to,
+                )
+            else:
+                add_leaves_portable(
+                    &self.nodes[tree, 0], &self.sets[self.first_set[tree], 0], has_sets,
+                    &binned, &self.values[self.first[tree]], to,
+                )
+
+    def use_registers(self, bint wanted):
+        """Use registers of AVX-512 if there are any; for tests of the other way."""
+        self.uses_registers = wanted and has_registers()

@@ -1,0 +1,58 @@
+"""How much of the training a few rows decide.
+
+Where a class is rare, or targets have heavy tails, few rows have most of the gradient,
+and a random part of the data has next to none of them.
+"""
+
+import numpy as np
+
+from sklearn_bandit.bandit import effective_size
+
+from .booster import compute_gradients
+
+# Rows that the weight of heavy ones is estimated from.
+N_ROWS = 131_072
+
+
+def rarest_class(y):
+    """Count the rows of the rarest class among encoded ones.
+
+    Classes that only the held-out part has are not counted: there is nothing to learn
+    of them.
+    """
+    counts = np.bincount(y.astype(np.intp, copy=False))
+    return int(counts[counts > 0].min())
+
+
+def heavy_share(loss, data):
+    """Share of the rows that have most of the gradient before the first tree.
+
+    It is the effective size of the squared gradients, ``sum(g^2)^2 / sum(g^4)``,
+    divided by the number of rows: 1 if all gradients are equally large, and about the
+    share of a rare class. Of several trees the least counts.
+
+    Parameters
+    ----------
+    loss : BaseLoss
+        The loss.
+    data : TrainingRows
+        The rows, of which none needs to have joined.
+
+    Returns
+    -------
+    float
+        The share, above 0 and at most 1.
+    """
+    step = max(1, data.n_samples // N_ROWS)
+    y = data.all_y[::step].astype(np.float64)
+    weights = data.all_weights
+    if weights is not None:
+        weights = np.ascontiguousarray(weights[::step])
+    raw = np.empty((len(y), data.baseline.shape[1]), order="F")
+    raw[:] = data.baseline
+    pairs = np.zeros((raw.shape[1], len(y), 2), dtype=np.float32)
+    compute_gradients(loss, y, raw, weights, pairs, data.n_threads)
+    squares = pairs[..., 0].astype(np.float64) ** 2
+    sizes = [effective_size(square.sum(), (square**2).sum()) for square in squares]
+    share = min(sizes) / len(y)
+    return share if share > 0.0 else 1.0  # no gradients, or not finite

@@ -1,0 +1,14 @@
+"""Exact neighbours through bytes: all rows are bounded in int8, few computed in full.
+
+Everything that reads or writes codes belongs here; estimators do not.
+
+- ``index``: rows with ids, in segments; what estimators use
+- ``codes``: how rows are centred, scaled, rotated and calibrated
+- ``_encode``: one row as bytes (``encode.h``), with what the bytes leave out
+- ``_segment``: rows, codes and numbers of rows, as the kernels see them
+- ``_prepare``: one query as digits, and the bound with its proof
+- ``_search``: scan, select, compute; one query or many
+- ``_found``: the k best, or all within a radius
+- ``kernels.h``: a table of kernels for each instruction set, chosen at run time;
+  ``exact.h``: distances that are the same to the last bit in all of them
+"""

@@ -1,0 +1,309 @@
+"""A query as the kernels take it, and the bounds that follow.
+
+Let x be a centred row in units and y the query in the same place. What is compared is
+a score: ``y.x - |x|**2 / 2`` under "euclidean" (half the squared distance, but for
+``|y|**2 / 2``), ``y.x`` under "cosine" and "inner_product", with y free of its part
+along the centre, which goes into the bias. With ``x = g S c + e`` (scale, steps, codes,
+rest) and ``S y = u z + f`` (unit, integer digits, rest),
+
+    y.x = g u z.c + g f.c + y.e <= g u z.c + |f| (g |c|) + |y| |e|,
+
+where ``g |c|`` and ``|e|`` are numbers of the row. With a head, ``x = U w + r``, and
+``y.x = (U'y).w + y.r``; the part of y outside of the head meets the tail ``|r|`` only.
+
+Rounding. The kernels compute a bound in single precision with fewer than sixteen
+roundings: of the product, at most ``2**-20 |u z| (g |c|)``, which is added to the factor
+of ``g |c|``; of other terms, at most ``2**-20`` of each, by which factors, or the bias
+itself, are made larger. Whatever is computed in double precision (distances, y, T) has
+at most ``d + 16`` roundings of ``2**-53``, and the bar is lowered by twice as much. A
+row below the bar is therefore farther, as computed, than the k-th.
+"""
+
+from libc.float cimport FLT_MAX
+from libc.math cimport INFINITY, fabs, frexp, ldexp, rint, sqrt
+from libc.stddef cimport size_t
+from libc.stdlib cimport free
+from libc.string cimport memset
+
+from ..._core.memory cimport allocate
+from ._encode cimport COSINE, EUCLIDEAN, MANHATTAN
+
+cdef extern from "<math.h>" nogil:
+    float nextafterf(float, float)
+
+cdef double ROUNDINGS = 2.0 ** -20
+cdef double UP = 1.0 + 2.0 ** -20
+cdef double EPSILON = 2.0 ** -52
+# Two digits of 7 bits, the low one from -64 to 63; one digit of 8 bits.
+cdef double TWO_DIGITS = 8191.0, ONE_DIGIT = 127.0
+cdef int HIGH_STEP = 128
+# In units, of centred queries: beyond, single precision cannot hold the bounds.
+cdef double MOST = 1e12
+# Rows whose residual is the largest float must pass any bar.
+cdef double LEAST_FACTOR = 1e-10
+cdef double TINY = 1e-28
+# Squares below are computed again, of values times a large power of two.
+cdef double LEAST_SQUARES = 1e-250, LARGE = 2.0 ** 600
+# One over this power of two is a number.
+cdef int LEAST_EXPONENT = -1000
+
+
+cdef int new_query(Query* query, Py_ssize_t d, Py_ssize_t width) noexcept nogil:
+    """Take memory for a query with so many codes; return 1 if there is none."""
+    cdef size_t n_bytes = 2 * width
+
+    query.values = <double*> allocate(d, sizeof(double))
+    query.centred = <double*> allocate(d, sizeof(double))
+    query.rotated = <double*> allocate(width, sizeof(double))
+    query.digits = <int8_t*> allocate(2 * n_bytes, 1)
+    return (
+        query.values == NULL or query.centred == NULL or query.rotated == NULL
+        or query.digits == NULL
+    )
+
+
+cdef void free_query(Query* query) noexcept nogil:
+    """Give the memory back."""
+    free(query.values)
+    free(query.centred)
+    free(query.rotated)
+    free(query.digits)
+
+
+cdef void prepare(Query* query, const Rows* rows, bint one_digit) noexcept nogil:
+    """Fill in everything but `values` and `own`, which are there.
+
+    Under "cosine" `values` are divided by a power of two. With `one_digit`, what is
+    scanned first has one: the head, or the query if there is none.
+    """
+    cdef Py_ssize_t d = rows.n_features, j
+    cdef double norm, along = 0.0, size = 0.0
+    cdef bint has_head = rows.head.codes != NULL
+
+    query.is_blind = rows.is_blind
+    query.tail = 0.0
+    if rows.metric == MANHATTAN:
+        _prepare_differences(query, rows)
+        return
+    if rows.metric == EUCLIDEAN:
+        query.squares = 0.0
+        for j in range(d):
+            query.centred[j] = (query.values[j] - rows.centre[j]) / rows.unit
+            query.squares += query.centred[j] * query.centred[j]
+        norm = sqrt(query.squares)
+        _set_digits(&query.full, query, rows, one_digit and not has_head)
+        query.full.bias = 1.0
+    else:
+        size = _prepare_products(query, rows, &along)
+        norm = sqrt(query.squares) + 2.0 ** -10 * size
+        _set_digits(&query.full, query, rows, one_digit and not has_head)
+        query.full.bias = <float> along
+        query.full.constant = <float> (
+            ROUNDINGS * fabs(along) * rows.max_bias
+            + (d + 16) * EPSILON * size * rows.max_norm + TINY
+        )
+    if not norm < MOST:
+        query.is_blind = True
+    query.full.residual = <float> (norm * UP + LEAST_FACTOR)
+    if has_head:
+        _prepare_head(query, rows, one_digit, norm)
+
+
+cdef double _prepare_products(
+    Query* query, const Rows* rows, double* along
+) noexcept nogil:
+    """Centre a query of inner products; return its norm in its own units."""
+    cdef Py_ssize_t d = rows.n_features, j
+    cdef double squares = 0.0, scale, value, part = 0.0, shift = 0.0
+    cdef int exponent
+
+    for j in range(d):
+        squares += query.values[j] * query.values[j]
+    if squares < LEAST_SQUARES:
+        # The squares of a tiny query may be lost.
+        squares = 0.0
+        for j in range(d):
+            value = query.values[j] * LARGE
+            squares += value * value
+        squares = sqrt(squares) / LARGE
+    else:
+        squares = sqrt(squares)
+    frexp(squares, &exponent)
+    query.own_unit = ldexp(1.0, max(exponent, LEAST_EXPONENT)) if squares > 0 else 1.0
+    scale = 1.0 / query.own_unit
+    if rows.metric == COSINE:
+        # A power of two changes no digit, and no cosine.
+        for j in range(d):
+            query.values[j] *= scale
+        query.own_unit = 1.0
+        query.own_squares = 0.0
+        for j in range(d):
+            query.own_squares += query.values[j] * query.values[j]
+        scale = 1.0 / sqrt(query.own_squares) if query.own_squares > 0.0 else 0.0
+    squares = 0.0
+    for j in range(d):
+        value = query.values[j] * scale
+        part += value * rows.direction[j]
+        shift += value * rows.centre[j]
+        squares += value * value
+    query.squares = 0.0
+    for j in range(d):
+        query.centred[j] = query.values[j] * scale - part * rows.direction[j]
+        query.squares += query.centred[j] * query.centred[j]
+    query.shift = shift
+    along[0] = part
+    return sqrt(squares)
+
+
+cdef void _set_digits(
+    Digits* digits, Query* query, const Rows* rows, bint one_digit
+) noexcept nogil:
+    """Set the digits of the full query."""
+    digits.high = query.digits
+    digits.low = query.digits + rows.width
+    _to_digits(
+        digits, query.centred, rows.steps, rows.n_features, rows.width, one_digit
+    )
+
+
+cdef void _to_digits(
+    Digits* digits, const double* values, const double* steps, Py_ssize_t d,
+    Py_ssize_t width, bint one_digit,
+) noexcept nogil:
+    """Round values times steps to integers; `high` and `low` have room for `width`."""
+    cdef double largest = 0.0, value, code, unit, rest = 0.0, size = 0.0
+    cdef Py_ssize_t j
+    cdef int whole, upper
+    cdef int8_t* high = <int8_t*> digits.high
+    cdef int8_t* low = <int8_t*> digits.low
+
+    for j in range(d):
+        value = fabs(values[j] * steps[j])
+        largest = value if value > largest else largest
+    unit = largest / (ONE_DIGIT if one_digit else TWO_DIGITS)
+    # As the kernels have it. If it is lost, the rest is all there is.
+    unit = <float> unit
+    memset(high, 0, width)
+    memset(low, 0, width)
+    digits.n_words = <int> (width // 4)
+    digits.sum_high = digits.sum_low = 0
+    for j in range(d):
+        value = values[j] * steps[j]
+        code = rint(value / unit) if unit > 1e-37 else 0.0
+        if code > TWO_DIGITS or code < -TWO_DIGITS or code != code:
+            code = 0.0
+        if one_digit:
+            code = min(max(code, -ONE_DIGIT), ONE_DIGIT)
+        rest += (value - unit * code) * (value - unit * code)
+        size += code * code
+        whole = <int> code
+        if one_digit:
+            high[j] = <int8_t> whole
+            digits.sum_high += whole
+        else:
+            upper = (whole + HIGH_STEP // 2 + (HIGH_STEP << 10)) // HIGH_STEP - (1 << 10)
+            high[j] = <int8_t> upper
+            low[j] = <int8_t> (whole - HIGH_STEP * upper)
+            digits.sum_high += upper
+            digits.sum_low += low[j]
+    digits.unit = <float> unit
+    digits.size = <float> ((sqrt(rest) + ROUNDINGS * unit * sqrt(size)) * UP + TINY)
+    digits.constant = <float> TINY
+
+
+cdef void _prepare_head(
+    Query* query, const Rows* rows, bint one_digit, double norm
+) noexcept nogil:
+    """Rotate the query; what is outside of the head meets the tails."""
+    cdef Py_ssize_t d = rows.n_features, i, j
+    cdef const float* basis
+    cdef double part, tail
+    cdef Digits* head = &query.head
+    cdef bint is_calibrated = rows.head.ratio > 0.0
+
+    if is_calibrated and rows.metric != EUCLIDEAN:
+        # Distances between normalised vectors: the query, all of it, less the centre.
+        part = 1.0 / sqrt(query.own_squares) if query.own_squares > 0.0 else 0.0
+        for j in range(d):
+            query.centred[j] = (query.values[j] * part - rows.centre[j]) / rows.unit
+    query.head_squares = 0.0
+    for i in range(rows.head.width):
+        basis = rows.head.basis + i * d
+        part = 0.0
+        for j in range(d):
+            part += basis[j] * query.centred[j]
+        query.rotated[i] = part
+        query.head_squares += part * part
+    head.high = query.digits + 2 * rows.width
+    head.low = head.high + rows.width
+    _to_digits(
+        head, query.rotated, rows.head.steps, rows.head.width, rows.head.width,
+        one_digit,
+    )
+    if is_calibrated:
+        head.bias = 1.0
+        head.residual = <float> (sqrt(query.head_squares) * UP + LEAST_FACTOR)
+        return
+    tail = query.squares - query.head_squares + rows.head.error * query.squares
+    query.tail = <float> (sqrt(max(tail, 0.0)) * UP)
+    head.bias = query.full.bias
+    head.residual = <float> (norm * UP + LEAST_FACTOR)
+    head.constant = query.full.constant
+
+
+cdef void _prepare_differences(Query* query, const Rows* rows) noexcept nogil:
+    """Codes of the query, and what they leave out."""
+    cdef Py_ssize_t d = rows.n_features, j
+    cdef double step = rows.steps[0], value, code, rest = 0.0
+    cdef unsigned char* codes = <unsigned char*> query.digits
+
+    memset(codes, 128, rows.width)
+    for j in range(d):
+        value = (query.values[j] - rows.centre[j]) / rows.unit
+        code = rint(value / step)
+        code = min(max(code, -128.0), 127.0)
+        rest += fabs(value - step * code)
+        codes[j] = <unsigned char> (<int> code + 128)
+    if not rest < MOST:
+        query.is_blind = True
+    query.full.high = query.digits
+    query.full.n_words = <int> (rows.width // 8)
+    query.full.unit = <float> (step * (1.0 - ROUNDINGS))
+    query.full.constant = <float> (rest * UP + TINY)
+
+
+cdef float bar_of(
+    const Query* query, const Rows* rows, double key, bint in_head
+) noexcept nogil:
+    """Return the least bound of a row whose key may be as small as this one.
+
+    Keys are distances; under "inner_product" minus the inner product.
+    """
+    cdef double roundings = (rows.n_features + 16) * EPSILON
+    cdef double bar, squares
+    cdef bint is_calibrated = in_head and rows.head.ratio > 0.0
+    cdef float low
+
+    if key == INFINITY:
+        return -FLT_MAX
+    if rows.metric == MANHATTAN:
+        bar = -key / rows.unit * (1.0 + roundings)
+    elif rows.metric == EUCLIDEAN or is_calibrated:
+        if rows.metric == EUCLIDEAN:
+            squares = (key / rows.unit) * (key / rows.unit)
+        else:
+            squares = 2.0 * key / rows.unit / rows.unit
+        if is_calibrated:
+            bar = 0.5 * (query.head_squares - rows.head.ratio * squares)
+        else:
+            bar = 0.5 * (query.squares - squares)
+            bar -= roundings * (query.squares + squares)
+    else:
+        bar = 1.0 - key if rows.metric == COSINE else -key / query.own_unit
+        bar = (bar - query.shift) / rows.unit - 4.0 * roundings * rows.max_row
+    if not bar > -FLT_MAX:
+        return -FLT_MAX
+    if bar > FLT_MAX:
+        return FLT_MAX
+    low = <float> bar
+    return low if low <= bar else nextafterf(low, -INFINITY)

@@ -1,0 +1,369 @@
+"""Rows laid out for the search: how they are centred, scaled, rotated and encoded.
+
+Everything that is estimated here (centre, steps, rotation, whether to rotate at all)
+comes from a sample of the rows and decides how fast the search is, never what it finds.
+"""
+
+import numpy as np
+
+from ._encode import Space
+from ._search import Search
+from ._segment import Segment
+
+BLOCK = 64
+N_STATS = 4
+
+# Rows that centre, steps and rotation are estimated from.
+N_SAMPLE = 4000
+
+# Range of the codes of a feature, in standard deviations. A row that has larger entries
+# gets a larger scale.
+N_DEVIATIONS = 4.0
+
+# Steps are at least this share of their root mean square: what a finer step of a feature
+# gains is little, and a rare large entry would make the scale of the whole row larger.
+LEAST_STEP = 0.3
+
+# Range of the codes of differences, in standard deviations of all features together: the
+# one that leaves out the least of the sample is taken.
+RANGES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+
+# A head has this number of features; twice as many above WIDE features.
+HEAD_WIDTH = 64
+WIDE = 1536
+# Fewer features are scanned as fast as a head and its survivors.
+MIN_HEAD_FEATURES = 256
+MIN_HEAD_ROWS = 4096
+# Rows that are searched for to see whether a head would pay, and their neighbours.
+N_TRIALS = 16
+N_TRIAL_NEIGHBOURS = 10
+# A survivor of the head costs as much as this number of codes beside its own: its row
+# is somewhere in memory (benchmark "neighbors.head").
+SURVIVOR_COST = 128
+
+# Rows that are rotated at a time.
+CHUNK_ROWS = 8192
+
+
+def make_segment(rows, metric, first, rng, n_threads, delta=0.0):
+    """Encode rows.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features), float32 or float64
+        The rows, which are not copied.
+    metric : str
+        "euclidean", "cosine", "inner_product" or "manhattan".
+    first : int
+        Position of the first row.
+    rng : RandomState
+        Draws the sample.
+    n_threads : int
+        Number of threads.
+    delta : float, default=0.0
+        Share of neighbours that a calibrated head may miss; 0 for none.
+
+    Returns
+    -------
+    Segment
+        The rows with their codes.
+    """
+    sample = _draw(rows, N_SAMPLE, rng)
+    prepared = sample.astype(np.float64)
+    if metric == "cosine":
+        prepared = _normalised(prepared)
+    centre = prepared.mean(axis=0)
+    prepared -= centre
+    if metric == "manhattan":
+        unit = _power_of_two(np.abs(prepared).sum(axis=1).mean())
+        prepared /= unit
+        space = Space(metric, centre, unit, _common_step(prepared))
+        return _encode(rows, space, first, n_threads)
+    unit = _power_of_two(np.sqrt(np.einsum("ij,ij->i", prepared, prepared).mean()))
+    prepared /= unit
+    space = Space(metric, centre, unit, _steps(prepared))
+    basis = None
+    if (
+        rows.shape[1] >= MIN_HEAD_FEATURES
+        and len(rows) >= MIN_HEAD_ROWS
+        and (metric != "inner_product" or delta == 0)
+    ):
+        basis = _choose_head(rows, space, prepared, metric, delta, rng)
+    segment = _encode(rows, space, first, n_threads, basis, prepared)
+    if delta > 0 and segment.head is not None:
+        return _calibrated(segment, delta, rng, n_threads)
+    return segment
+
+
+def _draw(rows, n, rng):
+    if len(rows) <= n:
+        return np.asarray(rows)
+    return rows[np.sort(rng.permutation(len(rows))[:n])]
+
+
+def _power_of_two(x):
+    """Return the power of two next to x; 1 for 0."""
+    return float(2.0 ** np.round(np.log2(x))) if x > 0 else 1.0
+
+
+def _normalised(rows):
+    """Return rows of norm one; zeros stay."""
+    rows = rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300)
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return rows / np.where(norms > 0, norms, 1.0)[:, None]
+
+
+def _steps(sample):
+    """Return the step of each feature for codes up to 127."""
+    largest = np.abs(sample).max(axis=0, initial=0.0)
+    steps = np.minimum(N_DEVIATIONS * sample.std(axis=0), 1.2 * largest)
+    least = LEAST_STEP * np.sqrt(np.mean(steps * steps))
+    return np.maximum(steps, least if least > 0 else 1.0) / 127.0
+
+
+def _common_step(sample):
+    """Return the one step of all features, repeated, that leaves out least."""
+    spread = sample.std()
+    if spread == 0:
+        return np.ones(sample.shape[1])
+    some = sample[:500]
+
+    def rest(step):
+        return np.abs(some - step * np.clip(np.rint(some / step), -128, 127)).mean()
+
+    step = min((spread * size / 127.0 for size in RANGES), key=rest)
+    return np.full(sample.shape[1], step)
+
+
+def _encode(rows, space, first, n_threads, basis=None, sample=None):
+    """Return the segment, with a head if there is a basis."""
+    n, d = rows.shape
+    n_blocks = (n + BLOCK - 1) // BLOCK
+    by_row = basis is not None
+    manhattan = space.metric == 3
+    multiple = BLOCK if by_row else 8 if manhattan else 4
+    width = (d + multiple - 1) // multiple * multiple
+    codes = np.empty(n_blocks * BLOCK * width, dtype=np.uint8)
+    stats = np.empty((n_blocks, 1 if manhattan else N_STATS, BLOCK), dtype=np.float32)
+    norms = np.empty(n)
+    space.encode(rows, codes, stats, norms, by_row, n_threads)
+    if manhattan:
+        return Segment(rows, space, codes, stats, (0.0, 0.0, 0.0), None, first)
+    usual = norms[norms <= 1e12]
+    centre_norm = float(np.linalg.norm(space.centre_array))
+    max_norm = float(usual.max(initial=0.0))
+    limits = (
+        float(np.abs(stats[:, 0]).max(initial=0.0)),
+        max_norm,
+        (float(norms.max(initial=0.0)) * space.unit + centre_norm) / space.unit,
+    )
+    head = None
+    if by_row:
+        head = _encode_head(rows, space, basis, (stats, norms), sample, n_threads)
+    return Segment(rows, space, codes, stats, limits, head, first)
+
+
+# -- the head -------------------------------------------------------------------------
+
+
+def _rotation(sample, width, rng):
+    """Return orthonormal directions of large variance, one a row, in single precision.
+
+    A randomised singular value decomposition: two rounds suffice to find most of the
+    variance, and any directions would be right.
+    """
+    sample = sample.astype(np.float32)
+    width = min(width, min(sample.shape) // 4 * 4)
+    start = rng.standard_normal((sample.shape[1], min(width + 10, *sample.shape)))
+    range_ = sample @ start.astype(np.float32)
+    for _ in range(2):
+        range_ = sample @ (sample.T @ np.linalg.qr(range_)[0])
+    small = np.linalg.qr(range_)[0].T @ sample
+    directions = np.linalg.svd(small, full_matrices=False)[2][:width]
+    # Orthonormal in double precision before it is rounded.
+    directions = np.linalg.qr(directions.T.astype(np.float64))[0].T
+    return np.ascontiguousarray(directions, dtype=np.float32)
+
+
+def _error(basis, n_features):
+    """Bound what rotating in single precision costs, relative to the norm of a row.
+
+    `gram` is how far the rounded directions are from orthonormal. A product of the
+    rotation has at most ``n_features + 3`` roundings, in any order.
+    """
+    exact = basis.astype(np.float64)
+    gram = np.linalg.norm(exact @ exact.T - np.eye(len(exact))) + 1e-10
+    return 1.1 * float(gram + np.sqrt(len(exact)) * (n_features + 3) * 2.0**-24)
+
+
+def _in_units(rows, space):
+    """Return centred rows in units, in single precision."""
+    rows = rows.astype(np.float64)
+    if space.metric == 1:
+        rows = _normalised(rows)
+    rows -= space.centre_array
+    rows /= space.unit
+    with np.errstate(over="ignore"):
+        return rows.astype(np.float32)
+
+
+def _choose_head(rows, space, sample, metric, delta, rng):
+    """Return the rotation of a head, or None where it would not pay.
+
+    Some rows are searched for: their neighbours are computed, and it is counted how many
+    rows of the sample the head could not rule out.
+    """
+    d = rows.shape[1]
+    basis = _rotation(sample, 2 * HEAD_WIDTH if d > WIDE else HEAD_WIDTH, rng)
+    if len(basis) < 4:
+        return None
+    if delta > 0:
+        return basis
+    queries = _in_units(_draw(rows, N_TRIALS, rng), space).astype(np.float64)
+    keys = _trial_keys(rows, space, queries)
+    heads, sample_heads = queries @ basis.T, sample @ basis.T
+    squares = np.einsum("ij,ij->i", sample, sample)
+    tails = np.sqrt(
+        np.maximum(squares - np.einsum("ij,ij->i", sample_heads, sample_heads), 0)
+    )
+    own = np.einsum("ij,ij->i", queries, queries)
+    own_tails = np.sqrt(np.maximum(own - np.einsum("ij,ij->i", heads, heads), 0))
+    bounds = heads @ sample_heads.T + np.outer(own_tails, tails)
+    if metric == "inner_product":
+        bars = keys
+    else:
+        bounds -= 0.5 * squares
+        bars = 0.5 * (own - keys)
+    survivors = float((bounds >= bars[:, None]).mean())
+    cost = len(basis) + survivors * (d + SURVIVOR_COST)
+    return basis if cost < d / 2 else None
+
+
+def _trial_keys(rows, space, queries):
+    """Return each query's k-th squared distance (or inner product), about right."""
+    is_product = space.metric == 2
+    k = min(N_TRIAL_NEIGHBOURS + 1, len(rows))
+    best = []
+    for start in range(0, len(rows), CHUNK_ROWS):
+        chunk = _in_units(rows[start : start + CHUNK_ROWS], space)
+        products = queries.astype(np.float32) @ chunk.T
+        if not is_product:
+            products -= 0.5 * np.einsum("ij,ij->i", chunk, chunk)
+        n_kept = min(k, products.shape[1])
+        best.append(np.partition(products, -n_kept, axis=1)[:, -n_kept:])
+    best = np.sort(np.concatenate(best, axis=1), axis=1)[:, -k].astype(np.float64)
+    if is_product:
+        return best
+    return np.einsum("ij,ij->i", queries, queries) - 2.0 * best
+
+
+def _encode_head(rows, space, basis, encoded, sample, n_threads):
+    """Return the head: codes of rotated rows, and norms of what they leave out."""
+    stats, norms = encoded
+    n, d = rows.shape
+    width = len(basis)
+    error = _error(basis, d)
+    head_space = Space(
+        "inner_product", np.zeros(width), 1.0, _steps(sample @ basis.T.astype(float))
+    )
+    n_blocks = len(stats)
+    codes = np.empty(n_blocks * BLOCK * width, dtype=np.uint8)
+    head_stats = np.empty((n_blocks, N_STATS, BLOCK), dtype=np.float32)
+    tails = np.zeros(n_blocks * BLOCK, dtype=np.float32)
+    unused = np.empty(CHUNK_ROWS)
+    for start in range(0, n, CHUNK_ROWS):
+        chunk = _in_units(rows[start : start + CHUNK_ROWS], space)
+        m = len(chunk)
+        rotated = np.ascontiguousarray(chunk @ basis.T)
+        first, last = start // BLOCK, (start + m + BLOCK - 1) // BLOCK
+        part = codes[first * BLOCK * width : last * BLOCK * width]
+        head_space.encode(
+            rotated, part, head_stats[first:last], unused, False, n_threads
+        )
+        own = norms[start : start + m]
+        squares = own * own
+        exact = rotated.astype(np.float64)
+        rest = squares - np.einsum("ij,ij->i", exact, exact) + 3.0 * error * squares
+        tails[start : start + m] = np.sqrt(np.maximum(rest, 0.0)) * (1 + 1e-6)
+    lanes = np.zeros(n_blocks * BLOCK)
+    lanes[:n] = norms
+    usual = lanes <= 1e12
+    head_stats[:, 0] = stats[:, 0]
+    residuals = head_stats[:, 2] + (2.0 * error * lanes).reshape(n_blocks, BLOCK)
+    head_stats[:, 2] = residuals * (1 + 1e-6)
+    head_stats[:, 2][~usual.reshape(n_blocks, BLOCK)] = np.finfo(np.float32).max
+    tails[~usual] = 0.0
+    return {
+        "codes": codes,
+        "stats": head_stats,
+        "tails": tails,
+        "basis": basis,
+        "steps": np.array(head_space.steps_array),
+        "ratio": 0.0,
+        "error": error,
+    }
+
+
+# -- calibration ----------------------------------------------------------------------
+
+# Rows whose neighbours tell how much of a distance the head holds, and how many of each.
+N_CALIBRATION = 2000
+N_CALIBRATION_NEIGHBOURS = 10
+# A quantile is not estimated from fewer ratios beyond it.
+MIN_BEYOND = 4
+
+
+def _calibrated(segment, delta, rng, n_threads):
+    """Return the segment with a head that misses a share of `delta` of neighbours.
+
+    The head holds a share of the squared distance between a row and its neighbour. A
+    quantile of these shares, over rows of the segment as queries, bounds the squared
+    distance in the head of a neighbour that is to be found.
+    """
+    rows, space = segment.rows, segment.space
+    chosen = np.sort(rng.permutation(len(rows))[:N_CALIBRATION])
+    k = min(N_CALIBRATION_NEIGHBOURS, len(rows) - 1)
+    n_beyond = int(0.5 * delta * len(chosen) * k)
+    if n_beyond < MIN_BEYOND:
+        return segment
+    queries = np.ascontiguousarray(rows[chosen])
+    own = chosen.astype(np.int64) + segment.first
+    positions = Search((segment,)).nearest(queries, k, own, n_threads)[1]
+    near = positions.ravel() - segment.first
+    basis = segment.head["basis"].astype(np.float64)
+    ratios = []
+    for start in range(0, len(chosen), 200):
+        query = _in_units(queries[start : start + 200], space).astype(np.float64)
+        others = _in_units(rows[near[start * k : (start + 200) * k]], space)
+        steps = others - np.repeat(query, k, axis=0)
+        squares = np.einsum("ij,ij->i", steps, steps)
+        heads = steps @ basis.T
+        parts = np.einsum("ij,ij->i", heads, heads)
+        ratios.append(parts[squares > 0] / squares[squares > 0])
+    ratios = np.sort(np.concatenate(ratios))
+    if len(ratios) <= n_beyond:
+        return segment
+    head = dict(segment.head, ratio=float(min(ratios[-1 - n_beyond], 1.0)))
+    return Segment(
+        rows,
+        space,
+        segment.codes,
+        segment.stats,
+        segment.limits,
+        _of_distances(head, space),
+        segment.first,
+    )
+
+
+def _of_distances(head, space):
+    """Return the head with the biases of distances within it."""
+    basis = head["basis"]
+    codes = head["codes"].reshape(-1, len(basis) // 4, BLOCK, 4)
+    codes = codes.transpose(0, 2, 1, 3).reshape(len(codes), BLOCK, len(basis))
+    stats = head["stats"].copy()
+    for block in range(0, len(codes), 128):
+        part = (codes[block : block + 128].astype(np.float64) - 128.0) * head["steps"]
+        squares = np.einsum("bij,bij->bi", part, part)
+        squares *= stats[block : block + 128, 1].astype(np.float64) ** 2
+        stats[block : block + 128, 0] = -0.5 * squares
+    return dict(head, stats=stats, tails=head["tails"][:1])

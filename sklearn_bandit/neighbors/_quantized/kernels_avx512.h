@@ -1,0 +1,182 @@
+/* The kernels for AVX-512 with VNNI: dpbusd multiplies 64 codes by 64 digits and adds
+   four products each to 32 bits, without saturation. */
+
+#ifndef SKLEARN_BANDIT_QUANTIZED_KERNELS_AVX512_H
+#define SKLEARN_BANDIT_QUANTIZED_KERNELS_AVX512_H
+
+#define SKB_AVX512 __attribute__((target( \
+    "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,prefer-vector-width=512")))
+
+SKB_EXACT(avx512, SKB_AVX512)
+
+#define SKB_UNROLLED _Pragma("GCC unroll 8")
+
+SKB_AVX512 static inline __m512i skb_word_512(const int8_t* digits)
+{
+    int32_t word;
+    memcpy(&word, digits, 4);
+    return _mm512_set1_epi32(word);
+}
+
+SKB_AVX512 static inline void skb_bounds_512(
+    __m512 products, const float* stats, const skb_query* query, float* bounds)
+{
+    __m512 bound = _mm512_fmadd_ps(
+        _mm512_set1_ps(query->bias), _mm512_loadu_ps(stats + SKB_BIAS * SKB_BLOCK),
+        _mm512_set1_ps(query->constant));
+    bound = _mm512_fmadd_ps(
+        _mm512_set1_ps(query->size), _mm512_loadu_ps(stats + SKB_SIZE * SKB_BLOCK),
+        bound);
+    bound = _mm512_fmadd_ps(
+        _mm512_set1_ps(query->residual),
+        _mm512_loadu_ps(stats + SKB_RESIDUAL * SKB_BLOCK), bound);
+    products = _mm512_mul_ps(products, _mm512_loadu_ps(stats + SKB_SCALE * SKB_BLOCK));
+    bound = _mm512_fmadd_ps(_mm512_set1_ps(query->unit), products, bound);
+    _mm512_storeu_ps(bounds, bound);
+}
+
+SKB_AVX512 static void skb_scan_one_avx512(
+    const uint8_t* codes, const float* stats, ptrdiff_t n_blocks,
+    const skb_query* query, float* bounds)
+{
+    const __m512i offset_high = _mm512_set1_epi32(SKB_BYTE_OFFSET * query->sum_high);
+    const __m512i offset_low = _mm512_set1_epi32(SKB_BYTE_OFFSET * query->sum_low);
+    for (ptrdiff_t b = 0; b < n_blocks; b++) {
+        __m512i high[4], low[4];
+        for (int t = 0; t < 4; t++)
+            high[t] = low[t] = _mm512_setzero_si512();
+        for (int32_t word = 0; word < query->n_words; word++, codes += 4 * SKB_BLOCK) {
+            const __m512i x = skb_word_512(query->high + 4 * word);
+            const __m512i y = skb_word_512(query->low + 4 * word);
+            SKB_UNROLLED
+            for (int t = 0; t < 4; t++) {
+                const __m512i v = _mm512_loadu_si512(codes + 64 * t);
+                high[t] = _mm512_dpbusd_epi32(high[t], v, x);
+                low[t] = _mm512_dpbusd_epi32(low[t], v, y);
+            }
+        }
+        for (int t = 0; t < 4; t++) {
+            const __m512 h = _mm512_cvtepi32_ps(_mm512_sub_epi32(high[t], offset_high));
+            const __m512 l = _mm512_cvtepi32_ps(_mm512_sub_epi32(low[t], offset_low));
+            skb_bounds_512(
+                _mm512_fmadd_ps(_mm512_set1_ps(SKB_HIGH_STEP), h, l),
+                stats + 16 * t, query, bounds + 16 * t);
+        }
+        stats += SKB_N_STATS * SKB_BLOCK;
+        bounds += SKB_BLOCK;
+    }
+}
+
+SKB_AVX512 static void skb_scan_group_avx512(
+    const uint8_t* codes, const float* stats, const skb_query* queries,
+    float* bounds, ptrdiff_t stride)
+{
+    __m512i sums[SKB_GROUP][4];
+    SKB_UNROLLED
+    for (int q = 0; q < SKB_GROUP; q++)
+        SKB_UNROLLED
+        for (int t = 0; t < 4; t++)
+            sums[q][t] = _mm512_setzero_si512();
+    for (int32_t word = 0; word < queries->n_words; word++, codes += 4 * SKB_BLOCK) {
+        const __m512i a = _mm512_loadu_si512(codes);
+        const __m512i b = _mm512_loadu_si512(codes + 64);
+        const __m512i c = _mm512_loadu_si512(codes + 128);
+        const __m512i d = _mm512_loadu_si512(codes + 192);
+        SKB_UNROLLED
+        for (int q = 0; q < SKB_GROUP; q++) {
+            const __m512i x = skb_word_512(queries[q].high + 4 * word);
+            sums[q][0] = _mm512_dpbusd_epi32(sums[q][0], a, x);
+            sums[q][1] = _mm512_dpbusd_epi32(sums[q][1], b, x);
+            sums[q][2] = _mm512_dpbusd_epi32(sums[q][2], c, x);
+            sums[q][3] = _mm512_dpbusd_epi32(sums[q][3], d, x);
+        }
+    }
+    SKB_UNROLLED
+    for (int q = 0; q < SKB_GROUP; q++) {
+        const __m512i offset = _mm512_set1_epi32(SKB_BYTE_OFFSET * queries[q].sum_high);
+        SKB_UNROLLED
+        for (int t = 0; t < 4; t++)
+            skb_bounds_512(
+                _mm512_cvtepi32_ps(_mm512_sub_epi32(sums[q][t], offset)),
+                stats + 16 * t, queries + q, bounds + q * stride + 16 * t);
+    }
+}
+
+SKB_AVX512 static float skb_scan_row_avx512(
+    const uint8_t* codes, const float* stats, const skb_query* query)
+{
+    __m512i high = _mm512_setzero_si512(), low = high;
+    for (int32_t j = 0; j < 4 * query->n_words; j += 64) {
+        const __m512i v = _mm512_loadu_si512(codes + j);
+        high = _mm512_dpbusd_epi32(high, v, _mm512_loadu_si512(query->high + j));
+        low = _mm512_dpbusd_epi32(low, v, _mm512_loadu_si512(query->low + j));
+    }
+    const int32_t h = _mm512_reduce_add_epi32(high) - SKB_BYTE_OFFSET * query->sum_high;
+    const int32_t l = _mm512_reduce_add_epi32(low) - SKB_BYTE_OFFSET * query->sum_low;
+    return skb_bound(SKB_HIGH_STEP * (float) h + (float) l, stats, 0, query);
+}
+
+SKB_AVX512 static void skb_scan_differences_avx512(
+    const uint8_t* codes, const float* residuals, ptrdiff_t n_blocks,
+    const skb_query* query, float* bounds)
+{
+    const __m256 unit = _mm256_set1_ps(query->unit);
+    const __m256 constant = _mm256_set1_ps(query->constant);
+    for (ptrdiff_t b = 0; b < n_blocks; b++) {
+        __m512i sum[8];
+        for (int t = 0; t < 8; t++)
+            sum[t] = _mm512_setzero_si512();
+        for (int32_t word = 0; word < query->n_words; word++, codes += 8 * SKB_BLOCK) {
+            int64_t digits;
+            memcpy(&digits, query->high + 8 * word, 8);
+            const __m512i x = _mm512_set1_epi64(digits);
+            SKB_UNROLLED
+            for (int t = 0; t < 8; t++)
+                sum[t] = _mm512_add_epi64(
+                    sum[t], _mm512_sad_epu8(_mm512_loadu_si512(codes + 64 * t), x));
+        }
+        for (int t = 0; t < 8; t++) {
+            const __m256 bound = _mm256_sub_ps(
+                constant, _mm256_mul_ps(unit, _mm512_cvtepi64_ps(sum[t])));
+            _mm256_storeu_ps(
+                bounds + 8 * t,
+                _mm256_add_ps(_mm256_loadu_ps(residuals + 8 * t), bound));
+        }
+        residuals += SKB_BLOCK;
+        bounds += SKB_BLOCK;
+    }
+}
+
+SKB_AVX512 static ptrdiff_t skb_select_avx512(
+    const float* bounds, const float* tails, ptrdiff_t n, float factor, float least,
+    int32_t* places)
+{
+    const __m512 bar = _mm512_set1_ps(least), f = _mm512_set1_ps(factor);
+    const __m512i lanes = _mm512_setr_epi32(
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    ptrdiff_t n_found = 0;
+    for (ptrdiff_t i = 0; i < n; i += 16) {
+        const __mmask16 valid = (__mmask16) (n - i >= 16 ? 0xffff : (1u << (n - i)) - 1);
+        __m512 x = _mm512_maskz_loadu_ps(valid, bounds + i);
+        if (tails != NULL)
+            x = _mm512_fmadd_ps(f, _mm512_maskz_loadu_ps(valid, tails + i), x);
+        const __mmask16 found = _mm512_mask_cmp_ps_mask(valid, x, bar, _CMP_GE_OQ);
+        if (found) {
+            /* Compressed in a register: to memory it takes hundreds of cycles on AMD. */
+            const int count = __builtin_popcount(found);
+            const __m512i here = _mm512_add_epi32(_mm512_set1_epi32((int32_t) i), lanes);
+            _mm512_mask_storeu_epi32(
+                places + n_found, (__mmask16) ((1u << count) - 1),
+                _mm512_maskz_compress_epi32(found, here));
+            n_found += count;
+        }
+    }
+    return n_found;
+}
+
+static const skb_kernels skb_avx512 = {
+    "avx512", skb_scan_one_avx512, skb_scan_group_avx512, skb_scan_row_avx512,
+    skb_scan_differences_avx512, skb_select_avx512, SKB_EXACT_TABLE(avx512)
+};
+
+#endif
