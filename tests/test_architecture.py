@@ -1,4 +1,4 @@
-"""Imports point one way, and functions take few arguments.
+"""Imports point one way, functions take few arguments, and files are short.
 
 Imports: root modules come first, then ``bandit``, then the families.
 
@@ -24,6 +24,30 @@ ROOT = "(root)"
 COMMANDS = {"demo.py"}
 
 MAX_ARGUMENTS = 8
+MAX_LINES = 500
+
+# Folders whose kernels keep the rules on arguments and lines.
+KERNELS = [
+    "_core",
+    "bandit",
+    "cluster",
+    "ensemble",
+    "linear_model",
+    "neighbors",
+    "tree",
+]
+
+# What is longer or wider. Nothing is to be added, and what is split is to be taken out.
+LONG_FILES = {
+    "bandit/_radii.pyx",
+    "cluster/_sampled_passes.pyx",
+    "ensemble/_patches.py",
+    "neighbors/_coordinate_sample.pyx",
+    "neighbors/_quantized/_search.pyx",
+    # One search: its sampling, comparing and stopping read one state.
+    "tree/_splitters/mab.pyx",
+}
+WIDE_FUNCTIONS = {("neighbors/_coordinate_sample.pyx", "_differences")}
 
 FAMILIES = {"cluster", "datasets", "ensemble", "linear_model", "neighbors", "tree"}
 USES = {
@@ -235,3 +259,87 @@ def test_many_arguments_are_seen():
     assert list(many_arguments(ast.parse(text))) == ["f"]
     text = f"@validate_params({{}})\ndef f({nine}): ...\ndef g(a, b): ..."
     assert not list(many_arguments(ast.parse(text)))
+
+
+SIGNATURE = re.compile(
+    r"^[ \t]*(?:def|c(?:p)?def[ \t]+(?!class\b|struct\b|enum\b|extern\b)[^()=:\n]*?)"
+    r"[ \t*]*\b(?P<name>\w+)[ \t]*(?:\[[^\]\n]*\])?(?:[ \t]*\"[^\"\n]*\")?[ \t]*"
+    r"\((?P<arguments>[^()]*(?:\([^()]*\)[^()]*)*)\)",
+    re.MULTILINE,
+)
+
+
+def signatures(text):
+    """(name, number of arguments) of every function that Cython source declares.
+
+    Comments and strings are blanked first; what is inside brackets of any kind (the
+    dimensions of an array, the arguments of a pointer to a function) is one argument.
+    """
+    text = re.sub(r"\"\"\".*?\"\"\"", '""', text, flags=re.DOTALL)
+    text = re.sub(r"#[^\n]*", "", text)
+    for match in SIGNATURE.finditer(text):
+        arguments = match["arguments"]
+        while True:
+            inner = re.sub(r"\[[^\[\]]*\]|\([^()]*\)|\{[^{}]*\}", "", arguments)
+            if inner == arguments:
+                break
+            arguments = inner
+        names = [part.strip() for part in arguments.split(",")]
+        yield (
+            match["name"],
+            len([n for n in names if n not in ("", "*", "self", "cls")]),
+        )
+
+
+def kernels(folder):
+    for path in sorted((PACKAGE / folder).rglob("*.p*")):
+        if path.suffix in (".pyx", ".pxd"):
+            yield path
+
+
+@pytest.mark.parametrize("folder", KERNELS)
+def test_kernels_take_few_arguments(folder):
+    """What belongs together is a struct; constructors count, too."""
+    found = {
+        (path.relative_to(PACKAGE).as_posix(), name)
+        for path in kernels(folder)
+        for name, n in signatures(path.read_text("utf-8"))
+        if n > MAX_ARGUMENTS
+    }
+    assert found <= WIDE_FUNCTIONS
+
+
+@pytest.mark.parametrize("folder", KERNELS)
+def test_files_are_short(folder):
+    """A file has one subject and is read in one sitting."""
+    found = {
+        path.relative_to(PACKAGE).as_posix(): n_lines
+        for path in [*kernels(folder), *sorted((PACKAGE / folder).rglob("*.py"))]
+        if (n_lines := len(path.read_text("utf-8").splitlines())) > MAX_LINES
+    }
+    assert set(found) <= LONG_FILES, found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cdef void f(int a, int b) noexcept nogil", [("f", 2)]),
+        (
+            "cdef inline const double* f(\n    int a,  # x, y\n    int b,\n):",
+            [("f", 2)],
+        ),
+        ("cdef class A:\n    cdef int f(self, int[:, ::1] a) except -1", [("f", 1)]),
+        (
+            "cdef class A:\n    def __init__(self, a, *, b, c=(1, 2)):",
+            [("__init__", 3)],
+        ),
+        ("cdef extern from 'x.h':\n    void f \"g\"(int a)", []),
+        ("cdef uint8_t[GROUP * ROWS] values\ncdef int x = f(1, 2, 3)", []),
+        ('def f(a):\n    """Not cdef g(a, b)."""\n    g(a, b)', [("f", 1)]),
+        ("cpdef f(int (*g)(int, int), b)", [("f", 2)]),
+        ("ctypedef fused T:\n    int\n\ncdef T f(T* x, T y)", [("f", 2)]),
+        ("cdef struct S:\n    int x\ncdef simd_void f()", [("f", 0)]),
+    ],
+)
+def test_signatures_are_read_from_sources(text, expected):
+    assert list(signatures(text)) == expected

@@ -1,6 +1,6 @@
 """What the kernels of a tree share: rows in bins, splits and their limits."""
 
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 cdef enum:
@@ -81,6 +81,7 @@ cdef struct Split:
 
 cdef struct Cut:
     # Rows divided at a threshold that was drawn beforehand.
+    int32_t feature
     int32_t last                # the largest bin that goes left
     Py_ssize_t n_left           # out, if rows are counted: those on the left
     double score                # out: of the split
@@ -94,6 +95,17 @@ cdef struct Limits:
     bint monotonic              # whether the values of children are constrained:
     double lower                # they stay between these
     double upper
+
+
+cdef struct ScanRequest:
+    # What is asked of a histogram.
+    int32_t feature
+    int8_t constraint           # of the feature: monotonic, see `Limits`
+    const double* totals        # of the node
+    const Limits* limits
+    const uint64_t* allowed     # bitmap of bins after which may be split (NULL: all)
+    bint clear                  # empty the histogram
+
 
 cdef inline void copy_row(
     uint8_t* to, const uint8_t* row, Py_ssize_t stride

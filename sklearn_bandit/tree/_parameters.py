@@ -44,12 +44,21 @@ class GrowthLimits:
         Least samples of a node that is split, and of a leaf.
     max_leaf_nodes : int
         Most leaves of a tree that is grown best first; -1 grows depth first.
+    min_weight_leaf : float
+        Least weight of a leaf.
+    min_impurity_decrease : float
+        Least decrease in impurity by a split.
+    monotonic : bool
+        Whether there are monotonic constraints.
     """
 
     max_depth: int
     min_samples_split: int
     min_samples_leaf: int
     max_leaf_nodes: int
+    min_weight_leaf: float = 0.0
+    min_impurity_decrease: float = 0.0
+    monotonic: bool = False
 
 
 def growth_limits(estimator, n_samples, n_rows):
@@ -60,7 +69,7 @@ def growth_limits(estimator, n_samples, n_rows):
     estimator : DecisionTreeClassifier or DecisionTreeRegressor
         Its parameters are the limits.
     n_samples : int
-        Samples of the training set, of which some parameters are a share.
+        Samples of the training set, of which some parameters are a fraction.
     n_rows : int
         Samples that the tree is grown on.
 
@@ -84,6 +93,8 @@ def growth_limits(estimator, n_samples, n_rows):
         min_samples_leaf=min_samples_leaf,
         # Every leaf has a sample.
         max_leaf_nodes=-1 if max_leaf_nodes is None else cap(max_leaf_nodes, n_rows),
+        min_impurity_decrease=estimator.min_impurity_decrease,
+        monotonic=estimator.monotonic_cst is not None,
     )
 
 
@@ -157,7 +168,7 @@ def monotonic_constraints(estimator, training_set):
                 "Monotonicity constraints are not supported with multiclass "
                 "classification"
             )
-        # The kernels bound the share of the first class; constraints are on the second.
+        # The kernels bound the fraction of the first class; constraints are on the second.
         constraints *= -1
     return constraints
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_regression
-from sklearn_bandit.tree._building.builder import Builder
+from sklearn_bandit.tree._building.depth_first import DepthFirstBuilder
 from sklearn_bandit.tree._building.node_buffer import NodeBuffer
 
 from sklearn_bandit import tree
@@ -12,6 +12,7 @@ from sklearn_bandit.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn_bandit.tree._building import build
 from sklearn_bandit.tree._building.training_set import TrainingSet
 from sklearn_bandit.tree._data.packed_rows import pack
+from sklearn_bandit.tree._parameters import GrowthLimits
 
 
 @pytest.fixture(scope="module")
@@ -95,19 +96,11 @@ def make_splitter(estimator, X, y):
         training_set.criterion_maker()(), training_set.ids(), len(y), seed=0
     )
     splitter = build.make_splitter(estimator, training_set, growth)
-    builder = Builder(
-        training_set.packed,
-        splitter,
-        growth.ids,
-        max_depth=1,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_leaf=0.0,
-        min_impurity_decrease=0.0,
-        max_leaf_nodes=-1,
-        monotonic=False,
-        ranker=None,
-        buffer=NodeBuffer(),
+    limits = GrowthLimits(
+        max_depth=1, min_samples_split=2, min_samples_leaf=1, max_leaf_nodes=-1
+    )
+    builder = DepthFirstBuilder(
+        training_set.packed, splitter, growth.ids, limits, NodeBuffer(), None
     )
     return splitter, builder
 

@@ -2,8 +2,12 @@
 
 - ``training_set``: what all trees of a fit share; makes the criterion of each tree
 - ``build``: the choice of a splitter, one tree
-- ``builder``: nodes, depth first or best first; ``leaf_queue``: the leaves among which
-  the best is split first; ``node_buffer``: memory
+- ``builder``: nodes, and how one is split; ``partition``: a split carried out;
+  ``node_buffer``: memory
+- ``depth_first``: one subtree after the other; ``node_stack``: nodes still to be made;
+  ``copied_rows``: the rows of a subtree, copied together
+- ``best_first``: a number of leaves; ``leaf_queue``: those among which the best is
+  split first
 - ``subtrees``: a single tree in several threads
 - ``subsample`` and ``route``: a shallow tree on very many samples, of which only some
   are packed

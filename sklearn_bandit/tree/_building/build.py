@@ -1,6 +1,6 @@
 """One tree: which splitter searches its nodes, and the nodes that it grows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from sklearn_bandit.tree._splitters.mab import BanditSplitter
 from sklearn_bandit.tree._splitters.mab_thesis import ThesisSplitter
 from sklearn_bandit.tree._splitters.rank_search import RankSearch
 from sklearn_bandit.tree._splitters.sampling import Sampling
+from sklearn_bandit.tree._splitters.settings import SplitSettings
 
-from .builder import Builder
+from .best_first import BestFirstBuilder
+from .depth_first import DepthFirstBuilder
 from .export import to_sklearn_tree
 
 
@@ -185,20 +187,18 @@ def grow_nodes(estimator, training_set, growth, buffer):
         constraints,
         count_rows=limits.min_samples_leaf > 1,
     )
-    builder = Builder(
-        training_set.packed,
-        splitter,
-        growth.ids,
+    limits = replace(
+        limits,
         max_depth=limits.max_depth - growth.start_depth,
         min_samples_split=max(limits.min_samples_split, growth.min_rows),
-        min_samples_leaf=limits.min_samples_leaf,
         min_weight_leaf=estimator.min_weight_fraction_leaf * growth.total_weight,
-        min_impurity_decrease=estimator.min_impurity_decrease,
-        max_leaf_nodes=limits.max_leaf_nodes,
-        monotonic=constraints is not None,
-        ranker=make_ranker(estimator, training_set),
-        buffer=buffer,
     )
+    grown_from = (training_set.packed, splitter, growth.ids, limits, buffer)
+    if limits.max_leaf_nodes < 0:
+        ranker = make_ranker(estimator, training_set)
+        builder = DepthFirstBuilder(*grown_from, ranker)
+    else:
+        builder = BestFirstBuilder(*grown_from)
     nodes, values = builder.grow()
     cost = Cost(splitter.n_insertions, splitter.n_sampled_nodes)
     return GrownNodes(nodes, values, builder.depth, cost)
@@ -228,17 +228,6 @@ def make_splitter(estimator, training_set, growth, constraints=None, count_rows=
     n_thresholds = count_thresholds(estimator, training_set)
     if constraints is None:
         constraints = np.zeros(n_features, dtype=np.int8)
-    has_budget = budget is not None
-    shared = {
-        "criterion": criterion,
-        "n_bins": packed.n_bins,
-        "max_features": max_features,
-        "n_thresholds": n_thresholds,
-        "constraints": constraints,
-        "max_insertions": cap(budget, MAX_INT64) if has_budget else MAX_INT64,
-        "seed": growth.seed,
-        "count_rows": count_rows,
-    }
     if estimator.solver == "mab-thesis":
         check_thesis_problem(estimator, training_set)
     can_subtract = (
@@ -247,17 +236,30 @@ def make_splitter(estimator, training_set, growth, constraints=None, count_rows=
         and n_thresholds == 0
         and max_features >= n_features
         and estimator.max_leaf_nodes is None
+        and estimator.solver != "mab-thesis"
         and not growth.is_subset
     )
-    if can_subtract and estimator.solver != "mab-thesis":
-        shared["n_sets"] = policy.count_sets(n_features, criterion.n_channels, n_rows)
+    has_budget = budget is not None
+    settings = SplitSettings(
+        criterion=criterion,
+        n_bins=packed.n_bins,
+        max_features=max_features,
+        n_thresholds=n_thresholds,
+        constraints=constraints,
+        max_insertions=cap(budget, MAX_INT64) if has_budget else MAX_INT64,
+        seed=growth.seed,
+        count_rows=count_rows,
+        n_sets=policy.count_sets(n_features, criterion.n_channels, n_rows)
+        if can_subtract
+        else 0,
+    )
     if not criterion.has_losses or not policy.samples_nodes(
         estimator, training_set.n_samples, n_features, criterion.n_channels, has_budget
     ):
-        splitter = Splitter(**shared)
+        splitter = Splitter(settings)
     elif estimator.solver == "mab-thesis":
         return ThesisSplitter(
-            shared,
+            settings,
             has_missing=packed.has_missing,
             n_classes=training_set.n_classes[0]
             if training_set.is_classification
@@ -280,7 +282,7 @@ def make_splitter(estimator, training_set, growth, constraints=None, count_rows=
             is_subset=growth.is_subset,
             gained=growth.gained,
         )
-        splitter = BanditSplitter(shared, sampling)
+        splitter = BanditSplitter(settings, sampling)
     return with_ranks(splitter, training_set, criterion, n_rows)
 
 

@@ -1,57 +1,23 @@
-"""Growing one tree: nodes, depth first or best first, on packed data.
+"""Growing one tree on packed data: its nodes, and how one of them is split.
 
-Depth first, a node with few enough rows for the second-level cache has them copied
-together and its whole subtree is grown there. A node with at most 255 rows has its bins
-replaced by the ranks of the raw values among those rows: from there on the search is as
-fine as the data, not as the bins. (Up to some tens of thousands of samples it is from
-the root on: see ``rank_search.pyx``.)
+In which order nodes are split is up to ``depth_first`` and ``best_first``.
 """
 
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t
+from libc.stdint cimport int8_t, uint8_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from sklearn_bandit._core.interrupts cimport Interrupts
-from sklearn_bandit._core.memory cimport CACHE_LINE, allocate, reallocate, times
-from sklearn_bandit._core.random cimport random_unit
-from sklearn_bandit._core.simd cimport prefetch
-from sklearn_bandit._core.transpose cimport TRANSPOSED_ROWS, transpose
-from sklearn_bandit.tree._common cimport (
-    MISSING_BIN,
-    UNKNOWN_BIN,
-    Block,
-    Limits,
-    Split,
-    bins_of,
-    copy_row,
-)
-from sklearn_bandit.tree._criteria.base cimport Criterion
-from sklearn_bandit.tree._data.local_ranks cimport MAX_RANKED, Ranker
-from sklearn_bandit.tree._splitters.exact cimport FOUND, SAMPLED, Outcome, Splitter
+from sklearn_bandit._core.memory cimport allocate
+from sklearn_bandit.tree._splitters.exact cimport FOUND, SAMPLED, Outcome
 
-from .leaf_queue cimport Leaf, LeafQueue, Pending
-from .node_buffer cimport NodeBuffer, NodeRecord, transposed_stride
+from .partition cimport draw_threshold, find_threshold, partition_rows
+
 from .node_buffer import NODE_RECORD
 
 cdef enum:
-    # Bytes of a block of copied rows. Rows that lie together are faster even where they
-    # exceed the second-level cache: against 256 KB, 1 MB saved a quarter of the time of
-    # a tree on covertype (64 bytes a row) and on MNIST (784), 4 MB another 7% on MNIST.
-    COPY_BYTES = 1 << 22
-    # However large the budget: so many bytes of narrow rows, or so many rows.
-    NARROW_BYTES = 1 << 20
-    COPY_ROWS = 16000
-    # Larger nodes have histograms to subtract from instead, where there are any.
-    SUBTRACT_ROWS = 8000
-    # Levels of blocks: all samples, copied rows, copied rows with ranks for bins.
-    ALL_ROWS = 0
-    COPIED = 1
-    RANKED = 2
-    # Rows that are fetched ahead of their use.
-    ROWS_AHEAD = 16
     # Totals at hand: of a node, of its children, of the left child by the search; best
     # first also of the children of the leaf that is expanded.
     WORK_TOTALS = 6
@@ -62,7 +28,7 @@ cdef double EPSILON = 2.220446049250313e-16     # as in scikit-learn's builders
 
 
 cdef class Builder:
-    """Grow a tree.
+    """Base class of what grows a tree.
 
     Parameters
     ----------
@@ -72,59 +38,13 @@ cdef class Builder:
         Finds the splits; knows the criterion.
     ids : ndarray of shape (n,), uint32
         Rows of the samples to learn from, ascending. Those with weight 0 are left out.
-    max_depth, min_samples_split, min_samples_leaf : int
-    min_weight_leaf, min_impurity_decrease : float
-        When to stop, as in scikit-learn.
-    max_leaf_nodes : int
-        Grow best first to that many leaves; -1 for depth first without a limit.
-    monotonic : bool
-        Whether there are monotonic constraints.
-    ranker : Ranker or None
-        Ranks the rows of small nodes; None if every value has a bin of its own.
+    limits : GrowthLimits
+        When to stop.
     buffer : NodeBuffer
         Where the nodes go.
     """
 
-    cdef Splitter splitter
-    cdef Criterion criterion
-    cdef Block blocks[3]
-    cdef const uint8_t[:, ::1] rows
-    cdef const uint8_t[:, ::1] columns
-    cdef const double[:, ::1] low
-    cdef const double[:, ::1] high
-    cdef const uint8_t[::1] is_listed
-    cdef Ranker ranker                      # None: every value has its own bin
-    cdef uint32_t[::1] ids
-    cdef uint32_t[::1] scratch_ids
-    cdef Py_ssize_t copy_rows               # rows that fit into a copied block
-    cdef uint8_t* copied                    # these three are the buffer's
-    cdef uint8_t* transposed
-    cdef uint32_t* origin
-    cdef Py_ssize_t max_depth
-    cdef Py_ssize_t min_samples_split
-    cdef Py_ssize_t max_leaf_nodes
-    cdef double min_impurity_decrease
-    cdef Limits limits
-    cdef double root_weight
-    cdef NodeBuffer buffer
-    cdef NodeRecord* nodes                  # these two are the buffer's
-    cdef double* values
-    cdef Py_ssize_t n_nodes
-    cdef readonly Py_ssize_t depth
-    cdef Pending* stack
-    cdef double* stack_totals
-    cdef Py_ssize_t n_pending
-    cdef Py_ssize_t stack_capacity
-    cdef LeafQueue queue                    # best first: leaves that can be split
-    cdef double* work                       # WORK_TOTALS totals: see there
-    cdef Split split
-    cdef Interrupts interrupts
-
-    def __init__(
-        self, packed, Splitter splitter, ids, *, max_depth, min_samples_split,
-        min_samples_leaf, min_weight_leaf, min_impurity_decrease, max_leaf_nodes,
-        monotonic, Ranker ranker, NodeBuffer buffer,
-    ):
+    def __init__(self, packed, Splitter splitter, ids, limits, NodeBuffer buffer):
         cdef Py_ssize_t n_channels = splitter.criterion.n_channels
 
         self.buffer = buffer
@@ -137,31 +57,21 @@ cdef class Builder:
         self.is_listed = packed.is_listed
         self.ids = ids
         self.scratch_ids = np.empty(len(ids), dtype=np.uint32)
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.limits.min_weight_leaf = min_weight_leaf
-        self.limits.min_samples_leaf = min_samples_leaf
-        self.limits.monotonic = monotonic
+        self.max_depth = limits.max_depth
+        self.min_samples_split = limits.min_samples_split
+        self.min_impurity_decrease = limits.min_impurity_decrease
+        self.limits.min_weight_leaf = limits.min_weight_leaf
+        self.limits.min_samples_leaf = limits.min_samples_leaf
+        self.limits.monotonic = limits.monotonic
         self.describe_samples()
-        if max_leaf_nodes < 0:
-            self.reserve_copies()
-            self.ranker = ranker
-            if ranker is not None:
-                self.criterion.reserve_copy(1, MAX_RANKED)
-        else:
-            self.queue = LeafQueue(n_channels)
         self.interrupts = Interrupts()
-        self.criterion.interrupts = self.interrupts
+        splitter.histograms.interrupts = self.interrupts
         self.work = <double*> allocate(n_channels, WORK_TOTALS * sizeof(double))
         if self.work == NULL:
             raise MemoryError
         self.split.left = self.work + 3 * n_channels
 
     def __dealloc__(self):
-        free(self.stack)
-        free(self.stack_totals)
         free(self.work)
 
     cdef int describe_samples(self) except -1:
@@ -181,29 +91,6 @@ cdef class Builder:
             self.splitter.rank_search.ranks.describe(block)
         return 0
 
-    cdef int reserve_copies(self) except -1:
-        """Make room for the block of copied rows."""
-        cdef Py_ssize_t stride = self.rows.shape[1]
-
-        self.copy_rows = max(NARROW_BYTES // stride, <Py_ssize_t> COPY_ROWS)
-        self.copy_rows = min(COPY_BYTES // stride, self.copy_rows, len(self.ids))
-        # Only what is not copied is sampled, or has histograms to subtract from.
-        self.copy_rows = min(self.copy_rows, self.splitter.min_rows - 1)
-        if self.splitter.n_sets:
-            self.copy_rows = min(self.copy_rows, <Py_ssize_t> SUBTRACT_ROWS)
-        self.copy_rows = max(self.copy_rows, min(MAX_RANKED, len(self.ids)))
-        self.buffer.reserve_copies(self.copy_rows, stride)
-        self.copied = self.buffer.copied
-        self.transposed = self.buffer.transposed
-        self.origin = self.buffer.origin
-        self.criterion.reserve_copy(0, self.copy_rows)
-        self.blocks[COPIED] = self.blocks[ALL_ROWS]
-        self.blocks[COPIED].columns = NULL
-        self.blocks[COPIED].rows = self.copied
-        self.blocks[COPIED].transposed = self.transposed
-        self.blocks[COPIED].origin = self.origin
-        return 0
-
     def grow(self):
         """Grow the tree.
 
@@ -219,10 +106,7 @@ cdef class Builder:
         cdef int status
 
         with nogil:
-            if self.max_leaf_nodes < 0:
-                status = self.grow_depth_first()
-            else:
-                status = self.grow_best_first()
+            status = self.grow_nodes()
         if self.interrupts.seen:
             raise self.interrupts.error
         if status < 0:
@@ -234,88 +118,13 @@ cdef class Builder:
         values = np.asarray(<double[:self.n_nodes, :n_values]> self.values)
         return nodes, values
 
+    cdef int grow_nodes(self) noexcept nogil:
+        """Grow all nodes; -1 if there is no memory or the user wants to stop."""
+        return -1
+
     cdef bint is_interrupted(self, Py_ssize_t n) noexcept nogil:
         """Whether the user wants to stop, if that has been seen or a node is large."""
         return self.interrupts.seen or (n > SIGNAL_ROWS and self.interrupts.look())
-
-    # -- depth first ----
-
-    cdef int grow_depth_first(self) noexcept nogil:
-        cdef Py_ssize_t n_channels = self.criterion.n_channels
-        cdef double* totals = self.work
-        cdef double* left = self.work + n_channels
-        cdef double* right = self.work + 2 * n_channels
-        cdef Pending node, child
-        cdef Py_ssize_t sets[2]
-        cdef Py_ssize_t n_left, id
-        cdef double middle = 0.0
-
-        self.start_root(&node)
-        while True:
-            id = self.add_node(&node, totals)
-            if id < 0 or self.is_interrupted(node.n):
-                return -1
-            n_left = 0
-            if self.is_leaf(id, &node, totals):
-                self.splitter.release_set(node.set)
-            else:
-                n_left = self.expand(&node, totals, left, right)
-            if n_left == 0:
-                if self.n_pending == 0:
-                    return 0
-                self.n_pending -= 1
-                node = self.stack[self.n_pending]
-                memcpy(
-                    totals, self.stack_totals + self.n_pending * n_channels,
-                    n_channels * sizeof(double),
-                )
-                continue
-            self.set_split(id, n_left, node.n, &self.blocks[node.level])
-            self.share_set(&node, n_left, sets)
-            child = node
-            child.depth += 1
-            child.parent = id
-            if self.limits.monotonic:
-                middle = self.criterion.middle(left, right)
-            child.start = node.start + n_left
-            child.n = node.n - n_left
-            child.is_left = False
-            child.set = sets[1]
-            if self.limits.monotonic:
-                self.bound(&child, &node, middle)
-            if self.push(&child, right) < 0:
-                return -1
-            # The left child is next.
-            child.start = node.start
-            child.n = n_left
-            child.is_left = True
-            child.set = sets[0]
-            if self.limits.monotonic:
-                self.bound(&child, &node, middle)
-            node = child
-            memcpy(totals, left, n_channels * sizeof(double))
-
-    cdef Py_ssize_t expand(
-        self, Pending* node, double* totals, double* left, double* right
-    ) noexcept nogil:
-        """Split a node where its rows are read fastest; 0 if it becomes a leaf."""
-        cdef Py_ssize_t n_left
-
-        if node.level == ALL_ROWS and node.n <= self.copy_rows:
-            self.copy_node(node)
-        if self.ranker is not None and node.level == COPIED and node.n <= MAX_RANKED:
-            self.rank_node(node)
-        if self.wants_set(node) and node.set < 0:
-            node.set = self.splitter.take_set(
-                &self.blocks[node.level], &self.ids[node.start], node.n
-            )
-        self.splitter.set = node.set
-        n_left = self.split_node(node, totals, left, right)
-        node.set = self.splitter.set
-        self.splitter.set = -1
-        if n_left == 0:
-            self.splitter.release_set(node.set)
-        return n_left
 
     # -- nodes ----
 
@@ -392,7 +201,7 @@ cdef class Builder:
     cdef double improvement(
         self, const double* totals, const double* left, const double* right
     ) noexcept nogil:
-        """Decrease in impurity by a split, weighted by the node's share of the data."""
+        """Decrease in impurity by a split, weighted by the node's part of it all."""
         return (
             self.criterion.weight(totals) * self.criterion.impurity(totals)
             - self.criterion.weight(left) * self.criterion.impurity(left)
@@ -440,47 +249,11 @@ cdef class Builder:
         self, const Block* block, uint32_t* ids, Py_ssize_t n
     ) noexcept nogil:
         """Move the rows that go left to the front, keeping their order."""
-        cdef const uint8_t* bins
-        cdef Py_ssize_t i, stride = 0, n_left = 0, n_right = 0
-        cdef uint32_t* right = &self.scratch_ids[0]
-        cdef uint32_t id
-        cdef int32_t bin, below = 0, above = MISSING_BIN, last = self.split.bin
-        cdef bint goes_right, missing_left = self.split.missing_left
-        cdef bint any_missing = self.split.has_missing and missing_left
-
         if self.split.rank >= 0:
             return self.splitter.rank_search.ranks.partition(
                 block, ids, n, &self.scratch_ids[0], &self.split
             )
-        bins = bins_of(block, self.split.feature, &stride)
-        if self.split.next_bin == UNKNOWN_BIN:
-            # A threshold drawn at random: find the bins next to it on the way.
-            for i in range(n):
-                id = ids[i]
-                bin = bins[<Py_ssize_t> id * stride]
-                goes_right = bin > last
-                ids[n_left] = id
-                right[n_right] = id
-                n_left += not goes_right
-                n_right += goes_right
-                # Masks of all bits or none: which side comes next cannot be foreseen.
-                below = max(below, bin & (goes_right - 1))
-                above = min(above, bin | (MISSING_BIN & (goes_right - 1)))
-            self.split.bin = below
-            self.split.next_bin = above
-        else:
-            for i in range(n):
-                id = ids[i]
-                bin = bins[<Py_ssize_t> id * stride]
-                goes_right = bin > last
-                if any_missing:
-                    goes_right &= bin != MISSING_BIN
-                ids[n_left] = id
-                right[n_right] = id
-                n_left += not goes_right
-                n_right += goes_right
-        memcpy(ids + n_left, right, n_right * sizeof(uint32_t))
-        return n_left
+        return partition_rows(block, ids, n, &self.scratch_ids[0], &self.split)
 
     cdef void bound(
         self, Pending* child, const Pending* node, double middle
@@ -496,177 +269,6 @@ cdef class Builder:
             child.upper = middle
         else:
             child.lower = middle
-
-    # -- histograms to subtract from ----
-
-    cdef bint wants_set(self, const Pending* node) noexcept nogil:
-        """Whether histograms of all features pay in a node: smaller ones are copied."""
-        return (
-            self.splitter.n_sets > 0
-            and node.level == ALL_ROWS
-            and self.copy_rows < node.n < self.splitter.min_rows
-        )
-
-    cdef void share_set(
-        self, const Pending* node, Py_ssize_t n_left, Py_ssize_t* sets
-    ) noexcept nogil:
-        """Histograms of the children of a node, whose rows are in order already.
-
-        Those of the smaller child are filled, those of the larger one are what is left.
-        """
-        cdef Py_ssize_t n_right = node.n - n_left, part
-        cdef int small = 0 if n_left < n_right else 1
-
-        sets[0] = -1
-        sets[1] = -1
-        if node.set < 0:
-            return
-        part = -1
-        if (
-            max(n_left, n_right) > self.copy_rows
-            and node.depth + 1 < self.max_depth
-        ):
-            part = self.splitter.take_set(
-                &self.blocks[node.level],
-                &self.ids[node.start + (n_left if small else 0)],
-                min(n_left, n_right),
-            )
-        if part < 0:
-            self.splitter.release_set(node.set)
-            return
-        self.splitter.subtract_set(part, node.set)
-        sets[1 - small] = node.set
-        if min(n_left, n_right) > self.copy_rows:
-            sets[small] = part
-        else:
-            self.splitter.release_set(part)
-
-    # -- copies ----
-
-    cdef void copy_node(self, Pending* node) noexcept nogil:
-        """Copy a node's rows together; its subtree is grown on the copy."""
-        cdef const Block* block = &self.blocks[ALL_ROWS]
-        cdef Py_ssize_t i, start, stride = block.stride
-        cdef uint32_t* ids = &self.ids[node.start]
-
-        for i in range(node.n):
-            if i + ROWS_AHEAD < node.n:
-                # All of a wide row: the processor foresees little of it by itself.
-                start = 0
-                while start < stride:
-                    prefetch(
-                        block.rows + <Py_ssize_t> ids[i + ROWS_AHEAD] * stride + start
-                    )
-                    start += CACHE_LINE
-            copy_row(
-                self.copied + i * stride, block.rows + <Py_ssize_t> ids[i] * stride,
-                stride,
-            )
-            if self.transposed != NULL and (i + 1) % TRANSPOSED_ROWS == 0:
-                start = i + 1 - TRANSPOSED_ROWS
-                transpose(
-                    self.copied + start * stride, stride, TRANSPOSED_ROWS, stride,
-                    self.transposed + start, transposed_stride(node.n),
-                )
-        if self.transposed != NULL:
-            self.blocks[COPIED].transposed_stride = transposed_stride(node.n)
-            start = node.n // TRANSPOSED_ROWS * TRANSPOSED_ROWS
-            if start < node.n:
-                transpose(
-                    self.copied + start * stride, stride, TRANSPOSED_ROWS, stride,
-                    self.transposed + start, transposed_stride(node.n),
-                )
-        self.criterion.gather(0, block, ids, node.n, 0, &self.blocks[COPIED])
-        for i in range(node.n):
-            self.origin[i] = ids[i]
-            ids[i] = <uint32_t> i
-        node.level = COPIED
-
-    cdef void rank_node(self, Pending* node) noexcept nogil:
-        """Replace a node's bins by ranks; its subtree is grown on these."""
-        cdef const Block* block = &self.blocks[COPIED]
-        cdef uint32_t* ids = &self.ids[node.start]
-        cdef Py_ssize_t i, n_varying = self.splitter.n_features - node.n_constant
-
-        if n_varying == 0:
-            return
-        self.ranker.rank(
-            block, ids, self.origin, node.n, &self.splitter.features[node.n_constant],
-            n_varying, &self.blocks[RANKED],
-        )
-        self.criterion.gather(1, block, ids, node.n, 0, &self.blocks[RANKED])
-        for i in range(node.n):
-            ids[i] = <uint32_t> i
-        node.level = RANKED
-
-    # -- best first ----
-
-    cdef int grow_best_first(self) noexcept nogil:
-        """Expand the leaf whose split improves most until there are enough leaves.
-
-        The split of a leaf is found (and its rows are put in order) as soon as there is
-        such a leaf; expanding it is then only a matter of bookkeeping. Nodes are not
-        finished one subtree at a time, so nothing is copied and no constants are known.
-        """
-        cdef Py_ssize_t n_channels = self.criterion.n_channels
-        cdef double* totals = self.work
-        cdef double* children = self.work + 4 * n_channels
-        cdef Py_ssize_t n_leaves = 1, side
-        cdef Leaf leaf
-        cdef Pending child
-        cdef double middle = 0.0
-
-        self.start_root(&child)
-        if self.add_leaf(&child, totals) < 0:
-            return -1
-        while self.queue.n_leaves and n_leaves < self.max_leaf_nodes:
-            self.queue.pop(&leaf, children)
-            self.split = leaf.split
-            self.set_split(leaf.id, leaf.n_left, leaf.node.n, &self.blocks[ALL_ROWS])
-            if self.limits.monotonic:
-                middle = self.criterion.middle(children, children + n_channels)
-            for side in range(2):
-                child = leaf.node
-                child.depth += 1
-                child.parent = leaf.id
-                child.is_left = side == 0
-                child.n_constant = 0
-                if side == 0:
-                    child.n = leaf.n_left
-                else:
-                    child.start += leaf.n_left
-                    child.n -= leaf.n_left
-                self.split.feature = leaf.split.feature
-                if self.limits.monotonic:
-                    self.bound(&child, &leaf.node, middle)
-                memcpy(
-                    totals, children + side * n_channels, n_channels * sizeof(double)
-                )
-                if self.add_leaf(&child, totals) < 0:
-                    return -1
-            n_leaves += 1
-        return 0
-
-    cdef int add_leaf(self, Pending* node, double* totals) noexcept nogil:
-        """Add a node and, if it can be split, what its split would be."""
-        cdef double* left = self.work + self.criterion.n_channels
-        cdef double* right = left + self.criterion.n_channels
-        cdef Py_ssize_t id = self.add_node(node, totals)
-        cdef Leaf leaf
-
-        if id < 0 or self.is_interrupted(node.n):
-            return -1
-        if self.is_leaf(id, node, totals):
-            return 0
-        leaf.n_left = self.split_node(node, totals, left, right)
-        if leaf.n_left == 0:
-            return 0
-        leaf.node = node[0]
-        leaf.id = id
-        leaf.split = self.split
-        leaf.improvement = self.improvement(totals, left, right)
-        # The totals of the right child are behind those of the left one.
-        return self.queue.push(&leaf, left)
 
     # -- results ----
 
@@ -708,8 +310,6 @@ cdef class Builder:
     ) noexcept nogil:
         """Make an inner node of a leaf: its feature, threshold and missing values."""
         cdef NodeRecord* record = &self.nodes[id]
-        cdef Py_ssize_t first = self.split.feature * block.n_values
-        cdef double low, high, edge
 
         record.feature = self.split.feature
         record.missing_go_to_left = (
@@ -717,50 +317,10 @@ cdef class Builder:
         )
         if self.split.rank >= 0:
             record.threshold = self.splitter.rank_search.ranks.threshold(&self.split)
-            return
-        low = block.high[first + self.split.bin]
-        if self.split.next_bin == MISSING_BIN:
-            record.threshold = INFINITY
-        else:
-            high = block.low[first + self.split.next_bin]
-            if self.splitter.n_thresholds:
-                # Given that a uniform threshold is in this gap, it is uniform in it.
-                record.threshold = low + (high - low) * random_unit(
-                    &self.splitter.random
-                )
-                if not self.is_listed[self.split.feature]:
-                    # Not inside a bin, where there may be values that nobody sampled.
-                    edge = block.low[first + self.split.bin + 1]
-                    record.threshold = max(record.threshold, low / 2.0 + edge / 2.0)
-                    edge = block.high[first + self.split.next_bin - 1]
-                    record.threshold = min(record.threshold, edge / 2.0 + high / 2.0)
-            else:
-                record.threshold = low / 2.0 + high / 2.0
-            if not record.threshold < high:
-                record.threshold = low
-
-    cdef int push(self, const Pending* node, const double* totals) noexcept nogil:
-        """Put a node on the stack; -1 if there is no memory."""
-        cdef Py_ssize_t capacity, n_channels = self.criterion.n_channels
-        cdef void* grown
-
-        if self.n_pending == self.stack_capacity:
-            capacity = max(2 * self.stack_capacity, <Py_ssize_t> 64)
-            grown = reallocate(self.stack, capacity, sizeof(Pending))
-            if grown == NULL:
-                return -1
-            self.stack = <Pending*> grown
-            grown = reallocate(
-                self.stack_totals, capacity, times(n_channels, sizeof(double))
+        elif self.splitter.n_thresholds:
+            record.threshold = draw_threshold(
+                block, &self.split, self.is_listed[self.split.feature],
+                &self.splitter.random,
             )
-            if grown == NULL:
-                return -1
-            self.stack_totals = <double*> grown
-            self.stack_capacity = capacity
-        self.stack[self.n_pending] = node[0]
-        memcpy(
-            self.stack_totals + self.n_pending * n_channels, totals,
-            n_channels * sizeof(double),
-        )
-        self.n_pending += 1
-        return 0
+        else:
+            record.threshold = find_threshold(block, &self.split)

@@ -2,19 +2,7 @@
 
 from sklearn_bandit.tree._common cimport Split
 
-
-cdef struct Pending:
-    # A node that is still to be made.
-    Py_ssize_t start            # its rows: positions in the list of ids
-    Py_ssize_t n
-    Py_ssize_t depth
-    Py_ssize_t parent           # -1: the root
-    bint is_left
-    int level                   # which block its ids refer to
-    Py_ssize_t set              # its histograms, in the splitter; -1: none
-    Py_ssize_t n_constant       # features known to be constant
-    double lower                # bounds of its value
-    double upper
+from .node_stack cimport Pending
 
 
 cdef struct Leaf:

@@ -33,9 +33,9 @@ cdef class NodeBuffer:
     cdef uint32_t* origin                   # and their numbers among all samples
     cdef uint8_t[::1] rows_memory           # where the copied rows
     cdef uint8_t[::1] columns_memory        # and columns are
-    cdef Py_ssize_t n_nodes                 # there is room for so many nodes,
-    cdef Py_ssize_t n_values                # so many numbers,
-    cdef Py_ssize_t n_copied                # and so many rows
+    cdef Py_ssize_t n_nodes                 # room: nodes,
+    cdef Py_ssize_t n_values                # numbers in their predictions,
+    cdef Py_ssize_t n_copied                # and copied rows
 
     cdef int reserve_copies(self, Py_ssize_t n_rows, Py_ssize_t stride) except -1
     cdef int reserve(self, Py_ssize_t n_nodes, Py_ssize_t n_values) noexcept nogil

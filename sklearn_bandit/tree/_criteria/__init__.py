@@ -1,10 +1,12 @@
 """What is optimised: criteria, their histograms, and the search of these.
 
 - ``base``: what splitters and builders ask of a criterion
-- ``classification``: Gini impurity and entropy; ``class_fill`` and ``class_scan`` fill
-  histograms of class weights and scan them; ``gini_scan``: the common case;
+- ``histograms``: what splitters ask of its histograms
+- ``classification``: Gini impurity and entropy. ``class_histograms``, filled by
+  ``class_fill`` and scanned by ``class_scan``; ``gini_scan``: the common case;
   ``gini_small_nodes``: nodes of a few rows
-- ``regression``: squared error and Poisson deviance; ``mean_scan``: the common case;
-  ``mean_small_nodes``: nodes of a few rows
-- ``absolute_error``: medians, without histograms
+- ``regression``: squared error and Poisson deviance. ``mean_histograms``, scanned by
+  ``mean_scan``; ``squared_error_scan``: the common case; ``mean_small_nodes``: nodes of
+  a few rows
+- ``absolute_error``: medians; ``median_search``: their splits, without histograms
 """

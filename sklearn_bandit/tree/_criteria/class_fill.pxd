@@ -7,14 +7,16 @@ from sklearn_bandit.tree._common cimport Block
 from .class_scan cimport cell_t
 
 
-cdef void fill_group(
-    cell_t* cells,
-    uint8_t* marks,             # of the bins touched; NULL: not wanted
-    Py_ssize_t n_cells,
-    const Block* block,
-    Py_ssize_t n_outputs,
-    const uint32_t* ids,
-    Py_ssize_t n,
-    const int32_t* features,
-    Py_ssize_t n_features,
-) noexcept nogil
+cdef struct Filling:
+    # Rows that are added to the histograms of some features.
+    uint8_t* marks              # of the bins touched; NULL: not wanted
+    Py_ssize_t n_cells          # numbers in a cell
+    Py_ssize_t n_outputs
+    const Block* block
+    const uint32_t* ids         # the rows
+    Py_ssize_t n
+    const int32_t* features     # up to MAX_GROUP
+    Py_ssize_t n_features
+
+
+cdef void fill_group(cell_t* cells, const Filling* filling) noexcept nogil

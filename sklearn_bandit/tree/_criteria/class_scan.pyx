@@ -18,7 +18,7 @@ from sklearn_bandit._core.simd cimport (
 )
 from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS
 
-from .base cimport is_allowed
+from .histograms cimport is_allowed
 
 
 cdef inline_void sum_cell(

@@ -1,11 +1,33 @@
-"""The scan of a histogram of one real output: see ``mean_scan.pyx``."""
+"""The scan of a histogram of weights and sums: see ``mean_scan.pyx``."""
 
-from libc.stdint cimport int32_t, uint64_t
+from libc.math cimport log
+from libc.stdint cimport int8_t, int32_t, uint32_t, uint64_t
 
-from sklearn_bandit.tree._common cimport Split
+from sklearn_bandit.tree._common cimport Limits, Split
 
 
-cdef bint scan_means(
-    double* cells, const uint64_t* bins, const double* totals, int32_t feature,
-    double tie, bint clear, Split* best,
+cdef struct Scan:
+    # One search along a histogram.
+    Py_ssize_t n_cells
+    bint poisson
+    double tie                  # relative difference of scores that are the same
+    const double* totals        # of the node
+    double* left                # totals left of the threshold
+    const Limits* limits
+    int8_t constraint
+    const uint64_t* allowed     # bins after which may be split (NULL: all)
+    const uint32_t* sizes       # rows in each bin (NULL: not wanted)
+    uint64_t bins[4]            # bins to look at
+    int32_t feature
+    bint varies                 # out: whether two bins are occupied
+
+
+cdef void scan_cells(
+    double* cells, Scan* scan, bint missing_left, bint has_missing, bint clear,
+    Split* best,
 ) noexcept nogil
+
+
+cdef inline double ylogy(double total, double weight) noexcept nogil:
+    """``S log(S / W)``, the part of the Poisson deviance that depends on the split."""
+    return total * log(total / weight) if total > 0.0 else 0.0

@@ -1,146 +1,131 @@
-"""The scan of a histogram of one real output by the squared error.
+"""The scan of a histogram of weights and sums: any criterion, limits, missing values.
 
-The common case of a scan, in the order that keeps a processor busy: first, one step a
-bin, the sums left of each threshold; then the scores of all thresholds, several at
-once; last the best of them.
+Histograms of one output that need none of this are scanned faster:
+``squared_error_scan``.
 """
 
 from libc.math cimport INFINITY, fabs
-from libc.stdint cimport uint8_t
 
-from sklearn_bandit._core.simd cimport lowest_bit, simd_void
-from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS
+from sklearn_bandit._core.simd cimport inline_void, lowest_bit
+from sklearn_bandit.tree._common cimport MISSING_BIN
 
-cdef enum:
-    SCORE_LANES = 8             # scores compared at a time
+from .histograms cimport is_allowed
 
 
-cdef struct Thresholds:
-    # What is left of the threshold after each bin that has rows.
-    Py_ssize_t n
-    uint8_t bins[N_SLOTS]
-    double weights[N_SLOTS]
-    double sums[N_SLOTS]
-    double scores[N_SLOTS + SCORE_LANES]
-
-
-cdef Py_ssize_t add_bins(
-    double* cells, const uint64_t* bins, bint clear, Thresholds* at
+cdef inline double poisson_score(
+    Py_ssize_t n_cells, const double* left, const double* totals
 ) noexcept nogil:
-    """The sums left of the threshold after each bin; returns the number of bins."""
-    cdef double weight = 0.0, sum = 0.0
-    cdef double* cell
-    cdef Py_ssize_t n = 0
-    cdef uint64_t bits
-    cdef int word, bin
+    """Score of a split; a child whose y are all zero has no valid mean."""
+    cdef double right, score = 0.0
+    cdef Py_ssize_t k
 
-    for word in range(4):
-        bits = bins[word]
-        if word == 3:
-            bits &= ~((<uint64_t> 1) << 63)
-        while bits:
-            bin = 64 * word + lowest_bit(bits)
-            bits &= bits - 1
-            cell = cells + 2 * bin
-            at.bins[n] = <uint8_t> bin
-            # Empty bins are listed, too: these are overwritten by the next.
-            n += cell[0] != 0.0
-            weight += cell[0]
-            sum += cell[1]
-            at.weights[n - 1 if n else 0] = weight
-            at.sums[n - 1 if n else 0] = sum
-            if clear:
-                cell[0] = 0.0
-                cell[1] = 0.0
-    return n
+    for k in range(1, n_cells):
+        right = totals[k] - left[k]
+        if left[k] <= 0.0 or right <= 1e-12 * totals[k]:
+            return -INFINITY
+        score += ylogy(left[k], left[0]) + ylogy(right, totals[0] - left[0])
+    return score
 
 
-cdef simd_void score_thresholds(
-    Thresholds* at, Py_ssize_t n, double more_weight, double more, const double* totals,
-    double* largest,
+cdef inline_void scan_side(
+    const bint simple,
+    double* cells,
+    double* left,
+    Scan* scan,
+    bint missing_left,
+    bint has_missing,
+    bint clear,
+    Split* best,
 ) noexcept nogil:
-    """Scores of the first n thresholds with something more on the left; the best."""
-    cdef double lanes[SCORE_LANES]
-    cdef double weight, sum, right_weight, right, score
-    cdef Py_ssize_t i
-    cdef int k
+    """Try every threshold with the missing values on one side.
 
-    for i in range(n):
-        weight = at.weights[i] + more_weight
-        sum = at.sums[i] + more
-        right_weight = totals[0] - weight
-        right = totals[1] - sum
-        score = (
-            sum * sum * right_weight + right * right * weight
-        ) / (weight * right_weight)
-        at.scores[i] = score if right_weight > 0.0 else -INFINITY
-    for i in range(n, n + SCORE_LANES):
-        at.scores[i] = -INFINITY
-    for k in range(SCORE_LANES):
-        lanes[k] = -INFINITY
-    i = 0
-    while i < n:
-        for k in range(SCORE_LANES):
-            score = at.scores[i + k]
-            lanes[k] = score if score > lanes[k] else lanes[k]
-        i += SCORE_LANES
-    largest[0] = lanes[0]
-    for k in range(1, SCORE_LANES):
-        largest[0] = max(largest[0], lanes[k])
-
-
-cdef void scan_side(
-    Thresholds* at, const double* missing, bint missing_left, const double* totals,
-    int32_t feature, double tie, Split* best,
-) noexcept nogil:
-    """Try every threshold with the missing values on one side."""
-    cdef bint has_missing = missing[0] != 0.0
-    cdef double more_weight = missing[0] if missing_left else 0.0
-    cdef double more = missing[1] if missing_left else 0.0
-    cdef Py_ssize_t chosen = 0, n = at.n
-    cdef double tied, largest
-
-    # Last of all, missing values alone on the right.
-    if missing_left or not has_missing:
-        n -= 1
-    if n <= 0:
-        return
-    score_thresholds(at, n, more_weight, more, totals, &largest)
-    tied = largest - tie * fabs(largest)
-    if not tied > best.score:
-        return
-    while not at.scores[chosen] >= tied:
-        chosen += 1
-    best.score = at.scores[chosen]
-    best.feature = feature
-    best.bin = at.bins[chosen]
-    best.next_bin = at.bins[chosen + 1] if chosen + 1 < at.n else MISSING_BIN
-    best.missing_left = missing_left
-    best.has_missing = has_missing
-    best.left[0] = at.weights[chosen] + more_weight
-    best.left[1] = at.sums[chosen] + more
-
-
-cdef bint scan_means(
-    double* cells, const uint64_t* bins, const double* totals, int32_t feature,
-    double tie, bint clear, Split* best,
-) noexcept nogil:
-    """Find the best threshold of a feature; empty the cells if `clear` is set.
-
-    All splits are allowed. Scores that differ by less than `tie` are the same: then the
-    first threshold is taken. Returns whether the feature varies.
+    `simple` says that there is one output and the criterion is the squared error.
     """
-    cdef Thresholds at
-    cdef double missing[2]
+    cdef Py_ssize_t k, n_left = 0, n_cells = 2 if simple else scan.n_cells
+    cdef const double* totals = scan.totals
+    cdef double* cell
+    cdef double score, right, right_weight, best_score = best.score
+    cdef uint64_t bits
+    cdef int word, bin, previous = -1
 
-    missing[0] = cells[2 * MISSING_BIN]
-    missing[1] = cells[2 * MISSING_BIN + 1]
-    at.n = add_bins(cells, bins, clear, &at)
-    scan_side(&at, missing, False, totals, feature, tie, best)
-    if missing[0] != 0.0:
-        scan_side(&at, missing, True, totals, feature, tie, best)
-        if clear:
-            cells[2 * MISSING_BIN] = 0.0
-            cells[2 * MISSING_BIN + 1] = 0.0
-        return at.n > 0
-    return at.n > 1
+    for k in range(n_cells):
+        left[k] = cells[MISSING_BIN * n_cells + k] if missing_left else 0.0
+    if missing_left and scan.sizes != NULL:
+        n_left = scan.sizes[MISSING_BIN]
+    for word in range(5):
+        if word < 4:
+            bits = scan.bins[word]
+            if word == 3:
+                bits &= ~((<uint64_t> 1) << 63)
+        else:
+            # Last of all, missing values alone on the right.
+            bits = 1 if has_missing and not missing_left and previous >= 0 else 0
+        while bits:
+            bin = 64 * word + lowest_bit(bits) if word < 4 else MISSING_BIN
+            bits &= bits - 1
+            cell = cells + bin * n_cells
+            if cell[0] == 0.0:
+                continue
+            if previous >= 0:
+                scan.varies = True
+                right_weight = totals[0] - left[0]
+                if simple:
+                    right = totals[1] - left[1]
+                    score = (
+                        left[1] * left[1] * right_weight + right * right * left[0]
+                    ) / (left[0] * right_weight)
+                elif scan.poisson:
+                    score = poisson_score(n_cells, left, totals)
+                else:
+                    score = 0.0
+                    for k in range(1, n_cells):
+                        right = totals[k] - left[k]
+                        score += left[k] * left[k] / left[0]
+                        score += right * right / right_weight
+                if (
+                    score - scan.tie * fabs(score) > best_score
+                    and right_weight > 0.0
+                    and (
+                        scan.allowed == NULL
+                        or (scan.allowed[previous >> 6] >> (previous & 63)) & 1
+                    )
+                    and is_allowed(
+                        scan.limits, scan.constraint, left[0], right_weight, n_left,
+                        left[1] / left[0], (totals[1] - left[1]) / right_weight,
+                    )
+                ):
+                    best_score = score
+                    best.score = score
+                    best.feature = scan.feature
+                    best.bin = previous
+                    best.next_bin = bin
+                    best.missing_left = missing_left
+                    best.has_missing = has_missing
+                    for k in range(n_cells):
+                        best.left[k] = left[k]
+            if word == 4:
+                break
+            for k in range(n_cells):
+                left[k] += cell[k]
+                if clear:
+                    cell[k] = 0.0
+            if scan.sizes != NULL:
+                n_left += scan.sizes[bin]
+            previous = bin
+
+
+cdef void scan_cells(
+    double* cells, Scan* scan, bint missing_left, bint has_missing, bint clear,
+    Split* best,
+) noexcept nogil:
+    """Scan with the simple case, which is nearly all cases, compiled on its own."""
+    cdef double left[2]
+
+    if scan.n_cells == 2 and not scan.poisson:
+        scan_side(
+            True, cells, left, scan, missing_left, has_missing, clear, best
+        )
+    else:
+        scan_side(
+            False, cells, scan.left, scan, missing_left, has_missing, clear, best
+        )

@@ -28,7 +28,7 @@ cdef extern from "mean_small_nodes.h":
         double weight           # of all rows
         double total
         double least_weight     # a side must have this weight: more than 0,
-        int least_rows          # and so many rows
+        int least_rows          # and this number of rows
 
     ctypedef struct LaneSplits "skb_lane_splits":
         int32_t varies[8]       # whether the feature does
@@ -46,5 +46,5 @@ cdef extern from "mean_small_nodes.h":
         LaneSplits* out,
     ) noexcept nogil
 
-    # The kernel for so many rows, of 16 bytes or more, on the processor at hand.
+    # The kernel for n rows, of 16 bytes or more, on the processor at hand.
     Sorted sorted_for "skb_sorted_for"(int n, bint narrow) noexcept nogil

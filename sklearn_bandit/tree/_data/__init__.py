@@ -2,8 +2,9 @@
 
 - ``packing``: the samples of an estimator, and which of them it refuses
 - ``packed_rows``: a matrix in bins, by row and by column
-- ``binner``: edges of quantile bins, and the bin of each value; ``byte_bins``: bytes
-  that are their own bins
+- ``binner``: edges of bins, and the bin of each value; ``quantiles``: edges between
+  sorted values; ``missed_values``: those that a sample missed; ``byte_tiles``: bytes
+  read and counted; ``byte_bins``: bytes that are their own bins
 - ``value_ranks``: ranks of the values that share a bin, in all samples of a small data
   set; ``local_ranks``: ranks for bins in a small node
 - ``bootstrap``: bootstrap samples as counts

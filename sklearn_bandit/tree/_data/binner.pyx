@@ -67,9 +67,9 @@ cdef enum:
     # Features whose tables (about 6 KB each) stay in the second-level cache together:
     # all tiles of these are filled before the next rows.
     TOGETHER = 96
-    # Rows of one task: tables are fetched once for so many rows.
+    # Rows of one task: tables are fetched once for these.
     TASK_ROWS = 4096
-    # Sampled rows are read for so many neighbouring columns at once: a cache line.
+    # Neighbouring columns for which sampled rows are read at once: a cache line.
     GATHER_COLUMNS = 16
 
 

@@ -100,7 +100,7 @@ cdef void _keep_rows(
     MatrixView X, Py_ssize_t start, Py_ssize_t end, uint8_t* largest,
     uint8_t[:, :] rows, uint8_t[:, :] columns,
 ) noexcept nogil:
-    """Copy some rows, and turn them while they are in the cache."""
+    """Copy some rows, and transpose them while they are in the cache."""
     cdef Py_ssize_t i, n
 
     while start < end:

@@ -12,5 +12,5 @@ cdef class MissedValues:
         int thread,
         Py_ssize_t feature,
         float value,
-        Py_ssize_t room,            # for so many
+        Py_ssize_t room,            # values there is room for
     ) noexcept nogil

@@ -20,10 +20,11 @@ from .value_ranks import rank_values
 
 __all__ = ["MAX_BINS", "MISSING_BIN", "PackedData", "pack"]
 
-# So many rows make 255 bins whose counts are equal to about a tenth (78 rows a bin).
+# Rows that bins are made from: 78 a bin of 255, so that the counts of bins are equal
+# to about a tenth.
 SAMPLE_SIZE = 20_000
 
-# At least so many of these rows tell whether bytes can be their own bins.
+# Least number of these rows that tells whether bytes can be their own bins.
 BYTES_SIZE = 1_250
 
 # Features binned at a time: bounds the tables (8 KB a feature and thread) of wide data.
@@ -334,7 +335,7 @@ def _find_coarse(bins, n_sampled):
     n_bins, low, high = bins.n_bins, bins.bin_low, bins.bin_high
     n_distinct = bins.n_distinct
     several = (low < high) & (np.arange(low.shape[1]) < n_bins[:, None])
-    # A pixel with 256 values has one bin of several, which nobody would miss.
+    # A pixel with 256 values has one bin of several: too few to look into.
     in_many_bins = 4 * several.sum(axis=1) > n_bins
     are_many = (2 * n_distinct > n_sampled) | (n_distinct > MANY_VALUES * n_bins)
     return (in_many_bins & are_many).astype(np.uint8)

@@ -20,3 +20,12 @@ cdef class ValueRanks:
         self, const Block* block, uint32_t* ids, Py_ssize_t n, uint32_t* scratch,
         Split* split,
     ) noexcept nogil
+
+
+cdef inline bint holds_several(const int32_t* last, int32_t bin) noexcept nogil:
+    """Whether a bin has several ranks; `last` are the last ones of all bins."""
+    cdef int32_t before = bin - 1
+
+    while before >= 0 and last[before] < 0:
+        before -= 1
+    return last[bin] > (last[before] + 1 if before >= 0 else 0)

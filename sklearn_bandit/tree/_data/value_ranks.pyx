@@ -33,7 +33,7 @@ from sklearn_bandit.tree._common cimport (
 )
 
 cdef enum:
-    # Up to so many rows the few that share a bin are sorted by insertion.
+    # Up to this many rows, those that share a bin are few and sorted by insertion.
     FEW_ROWS = 4000
     # Features ranked at a time: bounds the room for their values.
     GROUP = 256

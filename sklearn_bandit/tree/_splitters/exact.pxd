@@ -2,8 +2,9 @@
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from sklearn_bandit.tree._common cimport Block, Cut, Limits, Split
+from sklearn_bandit.tree._common cimport MAX_GROUP, Block, Cut, Limits, Split
 from sklearn_bandit.tree._criteria.base cimport Criterion
+from sklearn_bandit.tree._criteria.histograms cimport Histograms
 
 from .rank_search cimport RankSearch
 
@@ -15,8 +16,15 @@ cdef enum Outcome:
     UNDECIDED       # there are too few rows to tell
 
 
+cdef struct Group:
+    # Features that are searched together.
+    Py_ssize_t n
+    int32_t features[MAX_GROUP]
+
+
 cdef class Splitter:
     cdef Criterion criterion
+    cdef Histograms histograms
     cdef Py_ssize_t n_features
     cdef Py_ssize_t max_features            # varying features to look at in a node
     cdef Py_ssize_t n_thresholds            # random thresholds per feature; 0: all
@@ -26,7 +34,6 @@ cdef class Splitter:
     cdef uint8_t[::1] differences           # scratch: which features vary among rows
     cdef uint8_t[::1] smallest              # scratch: range of the bins in a node
     cdef uint8_t[::1] largest
-    cdef double[:, ::1] lefts               # scratch: totals left of a group's cuts
     cdef uint64_t random                    # state of the random numbers
     cdef Py_ssize_t n_sets                  # sets of histograms of all features
     cdef Py_ssize_t first_set               # slot in which they begin
@@ -47,22 +54,26 @@ cdef class Splitter:
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil
-    cdef Outcome search_histograms(
+    cdef Outcome search_features(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil
-    cdef Outcome search_ranks(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
-        const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
+    cdef void search_histograms(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, const Group* group,
+        const double* totals, const Limits* limits, uint8_t* varies, Split* best,
+    ) noexcept nogil
+    cdef bint search_ranks(
+        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature,
+        bint is_first, const double* totals, const Limits* limits, Split* best,
     ) noexcept nogil
     cdef Py_ssize_t take_set(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n
     ) noexcept nogil
     cdef void release_set(self, Py_ssize_t set) noexcept nogil
     cdef void subtract_set(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil
-    cdef Py_ssize_t draw_group(
+    cdef void draw_group(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, Py_ssize_t n_most,
-        Py_ssize_t* place, Py_ssize_t* n_constant, int32_t* group,
+        Py_ssize_t* place, Py_ssize_t* n_constant, Group* group,
     ) noexcept nogil
     cdef bint compares(
         self, const Block* block, Py_ssize_t n, Py_ssize_t n_left
@@ -77,34 +88,13 @@ cdef class Splitter:
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil
-    cdef void try_cuts(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
-        const int32_t* features, Py_ssize_t n_group, const double* totals, Cut* cuts,
-        const Limits* limits, Split* best,
-    ) noexcept nogil
-    cdef void scan_group(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
-        const int32_t* features, Py_ssize_t n_group, const double* totals,
-        const Cut* cuts, const Limits* limits, Split* best,
-    ) noexcept nogil
-    cdef void divide_group(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n,
-        const int32_t* features, Py_ssize_t n_group, const double* totals, Cut* cuts,
-        const Limits* limits, Split* best,
-    ) noexcept nogil
-    cdef void find_range(
-        self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature
-    ) noexcept nogil
-    cdef uint8_t draw_cut(
-        self, const Block* block, int32_t feature, uint8_t smallest, uint8_t largest
-    ) noexcept nogil
-    cdef int choose_kind(self, Py_ssize_t n, const double* totals) noexcept nogil
     cdef bint scan(
         self, const Block* block, Py_ssize_t slot, int32_t feature, int kind,
         const double* totals, const Limits* limits, bint clear, Split* best,
     ) noexcept nogil
-    cdef void draw_thresholds(
-        self, const Block* block, int32_t feature, uint64_t* bins
+    cdef bint scan_allowed(
+        self, Py_ssize_t slot, int32_t feature, int kind, const double* totals,
+        const Limits* limits, const uint64_t* allowed, bint clear, Split* best,
     ) noexcept nogil
     cdef void find_constants(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
@@ -113,8 +103,3 @@ cdef class Splitter:
     cdef void draw(self, Py_ssize_t first, Py_ssize_t n_drawn) noexcept nogil
     cdef void set_aside(self, Py_ssize_t place, Py_ssize_t* n_constant) noexcept nogil
     cdef bint can_pay(self, int64_t n_insertions) noexcept nogil
-
-
-cdef bint is_constant(
-    const uint8_t* column, const uint32_t* ids, Py_ssize_t n
-) noexcept nogil

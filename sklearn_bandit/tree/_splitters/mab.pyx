@@ -67,8 +67,8 @@ cdef class BanditSplitter(SlotSplitter):
 
     Parameters
     ----------
-    shared : dict
-        The parameters of `Splitter`.
+    settings : SplitSettings
+        As for `Splitter`.
     sampling : Sampling
         How rows are sampled.
     """
@@ -103,8 +103,8 @@ cdef class BanditSplitter(SlotSplitter):
     cdef double gain                    # of the leader on the sample
     cdef double gain_radius
 
-    def __init__(self, shared, sampling):
-        SlotSplitter.__init__(self, **shared)
+    def __init__(self, settings, sampling):
+        SlotSplitter.__init__(self, settings)
         cdef Py_ssize_t n_slots = min(self.max_features, self.n_features), slot, room
         cdef Py_ssize_t n_channels = self.criterion.n_channels
 
@@ -125,7 +125,7 @@ cdef class BanditSplitter(SlotSplitter):
             self.criterion.find_bounds()
         room = min(LARGEST_SAMPLE, SAMPLE_BYTES // n_slots)
         room = max(min(sampling.n_samples // self.share, room), self.batch_size)
-        self.sample = RowSample(self.criterion, room, n_slots)
+        self.sample = RowSample(self.criterion, self.histograms, room, n_slots)
         self.order = np.empty(self.n_features, dtype=np.int32)
         # Numbers of its own: features are drawn as without sampling.
         self.row_random = ~self.random
@@ -202,7 +202,7 @@ cdef class BanditSplitter(SlotSplitter):
         cdef Py_ssize_t n_next = self.batch_size, i, n_round = 0, n_rounds
         cdef double share
 
-        self.kind = SMALL if self.criterion.is_small_sample(n_most) else 0
+        self.kind = SMALL if self.histograms.is_small_sample(n_most) else 0
         n_rounds = 1 + <Py_ssize_t> ceil(log2(<double> n_most / self.batch_size))
         self.sample.n_rows = 0
         self.n_alive = self.n_drawn
@@ -259,7 +259,7 @@ cdef class BanditSplitter(SlotSplitter):
         cdef Py_ssize_t i
 
         for i in range(self.n_alive):
-            self.criterion.clear(self.arms[i], self.kind)
+            self.histograms.clear(self.arms[i], self.kind)
 
     cdef void add_batch(self, Py_ssize_t n_next) noexcept nogil:
         """Sample more rows and put them into the histograms of the survivors."""
@@ -355,7 +355,7 @@ cdef class BanditSplitter(SlotSplitter):
             if j < n_left and self.arms[j] == self.fallen[i]:
                 j += 1
             else:
-                self.criterion.clear(self.fallen[i], self.kind)
+                self.histograms.clear(self.fallen[i], self.kind)
         self.n_alive = n_left
 
     cdef double compare(

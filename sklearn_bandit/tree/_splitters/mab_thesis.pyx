@@ -33,8 +33,8 @@ cdef class ThesisSplitter(Splitter):
 
     Parameters
     ----------
-    shared : dict
-        The parameters of `Splitter`; there is one output.
+    settings : SplitSettings
+        As for `Splitter`; there is one output.
     has_missing : ndarray of shape (n_features,), uint8
         Features with missing values; these go right.
     n_classes : int
@@ -66,9 +66,9 @@ cdef class ThesisSplitter(Splitter):
     cdef double squared_weight
 
     def __init__(
-        self, shared, *, has_missing, n_classes, entropy, delta, batch_size
+        self, settings, *, has_missing, n_classes, entropy, delta, batch_size
     ):
-        Splitter.__init__(self, **shared)
+        Splitter.__init__(self, settings)
         n_slots = min(self.max_features, self.n_features)
         self.has_missing = has_missing
         self.n_classes = n_classes
@@ -320,9 +320,8 @@ cdef class ThesisSplitter(Splitter):
             for bin in range(self.n_bins[self.drawn[slot]] - 1):
                 if self.alive[slot, bin]:
                     allowed[bin >> 6] |= (<uint64_t> 1) << (bin & 63)
-            self.criterion.fill(block, ids, n, &self.drawn[slot], 1, 0, 0)
-            self.criterion.scan(
-                0, self.drawn[slot], 0, self.n_bins[self.drawn[slot]], totals, limits,
-                0, allowed, True, best,
+            self.histograms.fill(block, ids, n, &self.drawn[slot], 1, 0, 0)
+            self.scan_allowed(
+                0, self.drawn[slot], 0, totals, limits, allowed, True, best
             )
         return NOTHING if best.feature < 0 else FOUND

@@ -25,6 +25,14 @@ cdef struct Side:
     double right        # the same on the right
 
 
+cdef struct RankTask:
+    # A feature whose splits are searched in a node.
+    int32_t feature
+    const double* totals        # of the node
+    const Limits* limits
+    int8_t constraint           # of the feature: monotonic
+
+
 @cython.final
 cdef class RankSearch:
     cdef readonly ValueRanks ranks
@@ -67,12 +75,10 @@ cdef class RankSearch:
     ) noexcept nogil
     cdef double score(self, const double* totals, const Side* side) noexcept nogil
     cdef bint take(
-        self, const double* totals, const Side* side, const Limits* limits,
-        int8_t constraint, Split* best,
+        self, const RankTask* task, const Side* side, bint missing_left, Split* best
     ) noexcept nogil
     cdef void try_bins(
-        self, int32_t feature, bint by_rank, bint missing_left, const double* totals,
-        const Limits* limits, int8_t constraint, Split* best,
+        self, const RankTask* task, bint by_rank, bint missing_left, Split* best
     ) noexcept nogil
     cdef double bound(
         self, int32_t bin, bint missing_left, const double* totals
@@ -82,6 +88,5 @@ cdef class RankSearch:
     ) noexcept nogil
     cdef void try_ranks(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n_keys,
-        int32_t feature, bint missing_left, const double* totals, const Limits* limits,
-        int8_t constraint, Split* best,
+        const RankTask* task, bint missing_left, Split* best,
     ) noexcept nogil

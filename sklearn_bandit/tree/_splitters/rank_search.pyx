@@ -24,6 +24,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from sklearn_bandit._core.memory cimport allocate, times
+from sklearn_bandit._core.radix_sort cimport sort_upper_half
 from sklearn_bandit.tree._common cimport (
     MISSING_BIN,
     N_SLOTS,
@@ -31,12 +32,11 @@ from sklearn_bandit.tree._common cimport (
     ranks_of,
     sample_of,
 )
-from sklearn_bandit.tree._criteria.base cimport is_allowed
 from sklearn_bandit.tree._criteria.class_scan cimport xlogx
+from sklearn_bandit.tree._criteria.histograms cimport is_allowed
+from sklearn_bandit.tree._data.value_ranks cimport holds_several
 
 cdef enum:
-    # Up to so many keys are sorted by insertion.
-    FEW_KEYS = 32
     # With fewer rows the logarithms of the bounds take longer than to sort.
     BOUNDED_ROWS = 2048
 
@@ -64,8 +64,6 @@ cdef class RankSearch:
     """
 
     def __init__(self, ValueRanks ranks, Criterion criterion, impurity, n_rows):
-        cdef size_t room
-
         self.ranks = ranks
         self.criterion = criterion
         self.impurity = {
@@ -84,9 +82,8 @@ cdef class RankSearch:
         self.width = self.n_cells
         if self.impurity == SQUARED_ERROR:
             self.width += self.n_outputs
-        room = times(N_SLOTS, self.width)
-        self.cells = <double*> allocate(room, sizeof(double))
-        self.before = <double*> allocate(room, sizeof(double))
+        self.cells = <double*> allocate(times(N_SLOTS, self.width), sizeof(double))
+        self.before = <double*> allocate(times(N_SLOTS, self.width), sizeof(double))
         self.sums = <double*> allocate(self.n_cells, sizeof(double))
         self.keys = <uint32_t*> allocate(n_rows, sizeof(uint32_t))
         self.spare = <uint32_t*> allocate(n_rows, sizeof(uint32_t))
@@ -109,19 +106,22 @@ cdef class RankSearch:
     ) noexcept nogil:
         """Replace `best` if the feature has a better split; whether it varies."""
         cdef bint by_rank = ranks_of(block, feature) != NULL, varies
+        cdef RankTask task
         cdef const int32_t* last
         cdef int missing_left, n_sides, i
         cdef int32_t bin
         cdef Py_ssize_t n_keys = 0
 
+        task.feature = feature
+        task.totals = totals
+        task.limits = limits
+        task.constraint = constraint
         self.fill(block, ids, n, feature, totals)
         self.sum_bins()
         n_sides = 2 if self.sizes[MISSING_BIN] and self.n_occupied else 1
         varies = self.n_occupied + (n_sides > 1) > 1
         for missing_left in range(n_sides):
-            self.try_bins(
-                feature, by_rank, missing_left, totals, limits, constraint, best
-            )
+            self.try_bins(&task, by_rank, missing_left, best)
         if not by_rank:
             return varies
         last = &self.ranks.last[self.ranks.columns[feature], 0]
@@ -145,10 +145,7 @@ cdef class RankSearch:
             return varies
         n_keys = self.list_open(block, ids, n, feature)
         for missing_left in range(n_sides):
-            self.try_ranks(
-                block, ids, n_keys, feature, missing_left, totals, limits, constraint,
-                best,
-            )
+            self.try_ranks(block, ids, n_keys, &task, missing_left, best)
         return varies or self.keys[0] >> 16 != self.keys[n_keys - 1] >> 16
 
     # -- bins ----
@@ -243,10 +240,10 @@ cdef class RankSearch:
         return weight / self.n_outputs
 
     cdef void try_bins(
-        self, int32_t feature, bint by_rank, bint missing_left, const double* totals,
-        const Limits* limits, int8_t constraint, Split* best,
+        self, const RankTask* task, bint by_rank, bint missing_left, Split* best
     ) noexcept nogil:
         """Try the thresholds between bins."""
+        cdef const double* totals = task.totals
         cdef Py_ssize_t k
         cdef const double* cell
         cdef Side side
@@ -269,15 +266,12 @@ cdef class RankSearch:
             side.n_rows += self.sizes[bin]
             side.weight += self.weights[bin]
             self.measure(totals, &side)
-            if self.take(totals, &side, limits, constraint, best):
-                best.feature = feature
+            if self.take(task, &side, missing_left, best):
                 best.rank = -1
                 if by_rank:
-                    best.rank = self.ranks.last[self.ranks.columns[feature], bin]
+                    best.rank = self.ranks.last[self.ranks.columns[task.feature], bin]
                 best.bin = bin
                 best.next_bin = next
-                best.missing_left = missing_left
-                best.has_missing = self.sizes[MISSING_BIN] > 0
 
     # -- what goes left ----
 
@@ -373,10 +367,10 @@ cdef class RankSearch:
         return score
 
     cdef inline bint take(
-        self, const double* totals, const Side* side, const Limits* limits,
-        int8_t constraint, Split* best,
+        self, const RankTask* task, const Side* side, bint missing_left, Split* best
     ) noexcept nogil:
-        """Take over the score and the totals of a better split that is allowed."""
+        """Take over a better split that is allowed, but for its bins."""
+        cdef const double* totals = task.totals
         cdef double score = self.score(totals, side), right = self.weight - side.weight
         cdef double value, right_value
         cdef int first = 1 if self.impurity >= SQUARED_ERROR else 0
@@ -386,10 +380,14 @@ cdef class RankSearch:
         value = side.sums[first] / side.weight
         right_value = (totals[first] - side.sums[first]) / right
         if not is_allowed(
-            limits, constraint, side.weight, right, side.n_rows, value, right_value
+            task.limits, task.constraint, side.weight, right, side.n_rows, value,
+            right_value,
         ):
             return False
         best.score = score
+        best.feature = task.feature
+        best.missing_left = missing_left
+        best.has_missing = self.sizes[MISSING_BIN] > 0
         memcpy(best.left, side.sums, self.n_cells * sizeof(double))
         return True
 
@@ -402,7 +400,7 @@ cdef class RankSearch:
         cdef const double* cell = self.cells + bin * self.width
         cdef const double* sums = self.before + bin * self.n_cells
         cdef double start = self.weights_before[bin], weight = self.weights[bin]
-        cdef double end, share, above, below, bound = 0.0, slope, products
+        cdef double end, mean, above, below, bound = 0.0, slope, products
         cdef Py_ssize_t k, first
         cdef Side side
 
@@ -427,14 +425,14 @@ cdef class RankSearch:
             return bound + ROUNDING * fabs(bound)
         first = 1 if self.impurity == SQUARED_ERROR else 0
         for k in range(first, self.n_cells):
-            share = totals[k] / self.weight
-            above = sums[k] - share * start
+            mean = totals[k] / self.weight
+            above = sums[k] - mean * start
             if first:
-                below = above + cell[k] - share * weight - cell[self.n_outputs + k]
+                below = above + cell[k] - mean * weight - cell[self.n_outputs + k]
                 above += cell[self.n_outputs + k]
             else:
-                below = above - share * (weight - cell[k])
-                above += (1.0 - share) * cell[k]
+                below = above - mean * (weight - cell[k])
+                above += (1.0 - mean) * cell[k]
             bound += max(above * above, below * below)
         bound = self.centre + bound * (self.weight / products)
         return bound + ROUNDING * fabs(bound)
@@ -446,7 +444,7 @@ cdef class RankSearch:
         cdef const uint16_t* ranks = ranks_of(block, feature)
         cdef Py_ssize_t i, n_keys = 0, stride = 0
         cdef const uint8_t* bins = bins_of(block, feature, &stride)
-        cdef uint32_t* swap
+        cdef uint32_t* sorted_keys
 
         self.is_open[MISSING_BIN] = 0
         for i in range(n):
@@ -455,22 +453,19 @@ cdef class RankSearch:
                     <uint32_t> ranks[sample_of(block, ids[i])] << 16 | <uint32_t> i
                 )
                 n_keys += 1
-        if n_keys <= FEW_KEYS:
-            sort_few(self.keys, n_keys)
-            return n_keys
-        for i in range(16, 32, 8):
-            if sort_digit(self.keys, self.spare, n_keys, <int> i):
-                swap = self.keys
-                self.keys = self.spare
-                self.spare = swap
+        sorted_keys = sort_upper_half(self.keys, self.spare, n_keys)
+        if sorted_keys != self.keys:
+            self.spare = self.keys
+            self.keys = sorted_keys
         return n_keys
 
     cdef void try_ranks(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n_keys,
-        int32_t feature, bint missing_left, const double* totals, const Limits* limits,
-        int8_t constraint, Split* best,
+        const RankTask* task, bint missing_left, Split* best,
     ) noexcept nogil:
         """Try the thresholds within open bins."""
+        cdef const double* totals = task.totals
+        cdef int32_t feature = task.feature
         cdef const int32_t* last = &self.ranks.last[self.ranks.columns[feature], 0]
         cdef Py_ssize_t i = 0, stride = 0
         cdef const uint8_t* bins = bins_of(block, feature, &stride)
@@ -496,58 +491,8 @@ cdef class RankSearch:
                 next = self.keys[i] >> 16
                 if next > end:
                     break
-                if next != rank and self.take(
-                    totals, &side, limits, constraint, best
-                ):
-                    best.feature = feature
+                if next != rank and self.take(task, &side, missing_left, best):
                     best.rank = <int32_t> rank
                     best.bin = bin
                     best.next_bin = bin
-                    best.missing_left = missing_left
-                    best.has_missing = self.sizes[MISSING_BIN] > 0
                 rank = next
-
-
-cdef inline bint holds_several(const int32_t* last, int32_t bin) noexcept nogil:
-    """Whether a bin has several ranks."""
-    cdef int32_t before = bin - 1
-
-    while before >= 0 and last[before] < 0:
-        before -= 1
-    return last[bin] > (last[before] + 1 if before >= 0 else 0)
-
-
-cdef void sort_few(uint32_t* keys, Py_ssize_t n) noexcept nogil:
-    """Sort a few keys by insertion."""
-    cdef Py_ssize_t i, place
-    cdef uint32_t key
-
-    for i in range(1, n):
-        key = keys[i]
-        place = i
-        while place > 0 and keys[place - 1] > key:
-            keys[place] = keys[place - 1]
-            place -= 1
-        keys[place] = key
-
-
-cdef bint sort_digit(
-    const uint32_t* keys, uint32_t* out, Py_ssize_t n, int shift
-) noexcept nogil:
-    """Sort keys by eight bits; False, with nothing done, if these are all the same."""
-    cdef uint32_t starts[257]
-    cdef uint32_t digit
-    cdef Py_ssize_t i
-
-    memset(starts, 0, sizeof(starts))
-    for i in range(n):
-        starts[((keys[i] >> shift) & 255) + 1] += 1
-    if starts[((keys[0] >> shift) & 255) + 1] == n:
-        return False
-    for i in range(1, 256):
-        starts[i] += starts[i - 1]
-    for i in range(n):
-        digit = (keys[i] >> shift) & 255
-        out[starts[digit]] = keys[i]
-        starts[digit] += 1
-    return True

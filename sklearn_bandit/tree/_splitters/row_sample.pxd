@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from sklearn_bandit.tree._common cimport Block, Limits
 from sklearn_bandit.tree._criteria.base cimport Criterion
+from sklearn_bandit.tree._criteria.histograms cimport Histograms
 
 
 cdef struct Node:
@@ -24,6 +25,7 @@ cdef struct Slots:
 
 cdef class RowSample:
     cdef Criterion criterion
+    cdef Histograms histograms
     cdef Block block                # the targets, and the bins of the slot shown
     cdef Py_ssize_t room            # most rows
     cdef Py_ssize_t n_rows

@@ -4,7 +4,7 @@ import numpy as np
 
 from libc.stdlib cimport free
 
-from sklearn_bandit._core.memory cimport allocate
+from sklearn_bandit._core.memory cimport CACHE_LINE, allocate
 from sklearn_bandit._core.random cimport random_unit
 from sklearn_bandit._core.simd cimport prefetch
 from sklearn_bandit.tree._common cimport SAMPLE_LEVEL
@@ -12,7 +12,6 @@ from sklearn_bandit.tree._common cimport SAMPLE_LEVEL
 cdef enum:
     # Rows whose bins are copied together, out of the first-level cache.
     GATHERED_ROWS = 64
-    CACHE_LINE = 64
 
 
 cdef class RowSample:
@@ -22,14 +21,17 @@ cdef class RowSample:
     ----------
     criterion : Criterion
         Keeps the targets of the rows.
+    histograms : Histograms
+        What the rows are put into.
     room : int
         Most rows.
     n_slots : int
         Most features.
     """
 
-    def __init__(self, Criterion criterion, room, n_slots):
+    def __init__(self, Criterion criterion, Histograms histograms, room, n_slots):
         self.criterion = criterion
+        self.histograms = histograms
         self.room = room
         self.places = np.arange(room, dtype=np.uint32)
         criterion.reserve_copy(SAMPLE_LEVEL, room)
@@ -99,7 +101,7 @@ cdef class RowSample:
         cdef int32_t column = 0
 
         self.show(slot)
-        self.criterion.fill(
+        self.histograms.fill(
             &self.block, &self.places[first], self.n_rows - first, &column, 1, slot,
             kind,
         )

@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 
 from sklearn_bandit.tree._common cimport MAX_GROUP, Block
 
-from .exact cimport is_constant
+from .row_comparison cimport is_constant
 
 
 cdef class SlotSplitter(Splitter):
@@ -18,12 +18,12 @@ cdef class SlotSplitter(Splitter):
 
     Parameters
     ----------
-    **shared
+    settings : SplitSettings
         As for `Splitter`.
     """
 
-    def __init__(self, **shared):
-        Splitter.__init__(self, **shared)
+    def __init__(self, settings):
+        Splitter.__init__(self, settings)
         n_slots = min(self.max_features, self.n_features)
         self.drawn = np.empty(n_slots, dtype=np.int32)
         self.slot_of = np.empty(self.n_features, dtype=np.int32)
@@ -103,7 +103,7 @@ cdef class SlotSplitter(Splitter):
             ):
                 group[n_group] = self.drawn[slots[i + n_group]]
                 n_group += 1
-            self.criterion.fill(
+            self.histograms.fill(
                 self.node.block, self.node.ids, self.node.n, group, n_group, slots[i],
                 self.kind,
             )
