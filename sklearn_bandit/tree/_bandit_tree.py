@@ -139,9 +139,7 @@ class BanditTree(SparseInputMixin, ProgressMixin):
                 n_features_in=X.shape[1],
                 policy=policy,
             )
-            tree, cost = grow_on_subsample(
-                self, X, training_set, seed, n_threads
-            )
+            tree, cost = grow_on_subsample(self, X, training_set, seed, n_threads)
             self._set_tree(tree, cost, training_set, classes)
             return self
         packed = pack_samples(self, X, n_threads, seed, weights)
@@ -166,9 +164,7 @@ class BanditTree(SparseInputMixin, ProgressMixin):
 
     def _grow(self, training_set, classes, seed, counts, weights, budget):
         """Grow the tree and set the fitted attributes."""
-        tree, cost = grow_tree(
-            self, training_set, seed, counts, weights, budget
-        )
+        tree, cost = grow_tree(self, training_set, seed, counts, weights, budget)
         self._set_tree(tree, cost, training_set, classes)
 
     def _set_tree(self, tree, cost, training_set, classes):
