@@ -168,7 +168,7 @@ def monotonic_constraints(estimator, training_set):
                 "Monotonicity constraints are not supported with multiclass "
                 "classification"
             )
-        # The kernels bound the fraction of the first class; constraints are on the second.
+        # Kernels bound the fraction of the first class; constraints are on the second.
         constraints *= -1
     return constraints
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+
 from sklearn_bandit.tree._criteria.base import Criterion
 
 
