@@ -84,8 +84,7 @@ class ForestPrediction:
             return means
         means = means.reshape(len(means), self.n_outputs_, -1)
         return [
-            np.ascontiguousarray(means[:, k, :n])
-            for k, n in enumerate(self.n_classes_)
+            np.ascontiguousarray(means[:, k, :n]) for k, n in enumerate(self.n_classes_)
         ]
 
 

@@ -365,7 +365,9 @@ class BanditBoosting(ProgressMixin):
     def _predict_iterations(self, X, predictors, raw_predictions, is_binned, n_threads):
         """Add predictions, as scikit-learn does, in a forked child without threads."""
         n_threads = limit_threads(n_threads)
-        if not is_binned and add_packed(self, X, predictors, raw_predictions, n_threads):
+        if not is_binned and add_packed(
+            self, X, predictors, raw_predictions, n_threads
+        ):
             return
         super()._predict_iterations(
             X, predictors, raw_predictions, is_binned, n_threads

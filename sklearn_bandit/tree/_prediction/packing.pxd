@@ -27,6 +27,6 @@ cdef class PackedTrees:
     cdef uint32_t[::1] memory           # nodes, and room to align them
     cdef int64_t[::1] first
     cdef int32_t[::1] in_order          # 0, 1, ...
-    cdef readonly int32_t[::1] shuffled # the trees in a random order, always the same
+    cdef int32_t[::1] shuffled          # the trees in a random order, always the same
     cdef double[::1] values
-    cdef uint32_t* nodes                # the first of them, at the start of a cache line
+    cdef uint32_t* nodes                # the first, at the start of a cache line
