@@ -4,9 +4,9 @@ How many samples a split looks at
 =================================
 
 The exact solver puts every sample of a node into a histogram of every feature. The
-bandit stops as soon as the best feature is known: for that it needs about as many samples
-in a node of a million as in one of ten thousand. All samples go into the histogram of this
-one feature, to place its threshold.
+bandit stops as soon as the best feature is known: for that it needs about as many
+samples in a node of a million as in one of ten thousand. All samples go into the
+histogram of this one feature, to place its threshold.
 """
 
 # %%
