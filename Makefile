@@ -136,9 +136,11 @@ test: $(VENV)/.built $(VENV)/.extra-tests
 test-oldest: $(VENV)/.built $(OLDEST)/.installed
 	$(PYTEST_ENV) $(OLDEST)/bin/pytest -n $(JOBS) -m 'not slow' $(ARGS)
 
-# The plugin replaces scikit-learn's estimators; its warnings are not ours.
+# The plugin replaces scikit-learn's estimators; its warnings are not ours. It is found by
+# its folder: some packages install a `tests` of their own.
 test-scikit-learn: $(VENV)/.built $(VENV)/.extra-tests
-	$(PYTEST_ENV) $(VENV)/bin/python -m pytest -n $(JOBS) -p tests.scikit_learn.plugin \
+	$(PYTEST_ENV) PYTHONPATH=$(CURDIR)/tests/scikit_learn \
+	    $(VENV)/bin/python -m pytest -n $(JOBS) -p plugin \
 	    -W ignore --tb=short --pyargs $(SCIKIT_LEARN_TESTS) $(ARGS)
 
 test-boundscheck: $(CHECKED)/.installed

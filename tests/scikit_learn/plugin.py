@@ -12,11 +12,10 @@ import pytest
 import sklearn.ensemble
 import sklearn.inspection  # imports classes by name: it keeps scikit-learn's
 import sklearn.tree
+from expected import EXPECTED
 
 import sklearn_bandit.ensemble
 import sklearn_bandit.tree
-
-from .expected import EXPECTED
 
 PAIRS = (
     (sklearn.tree, sklearn_bandit.tree),
