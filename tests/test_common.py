@@ -98,6 +98,7 @@ def results(estimator, X):
             value = getattr(estimator, name)(X)
             parts = value if isinstance(value, tuple) else (value,)
             for i, part in enumerate(parts):
+                part = part.toarray() if sparse.issparse(part) else part
                 said[f"{name}[{i}]"] = np.asarray(part)
     return said
 

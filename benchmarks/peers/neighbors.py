@@ -265,9 +265,7 @@ def single(options):
         goals = {"faiss": 10.0 if name == "mnist" else 2.5}
         for metric in METRICS:
             with threadpool_limits(1):
-                yield from race(
-                    name, metric, rows, queries[:N_SINGLE], goals, n_jobs=1
-                )
+                yield from race(name, metric, rows, queries[:N_SINGLE], goals, n_jobs=1)
 
 
 @benchmark("neighbors.batches", data=["mnist"])

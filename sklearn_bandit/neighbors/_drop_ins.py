@@ -104,7 +104,12 @@ class IndexedNeighbors:
         k = check_n_neighbors(k, index.n_rows - (X is None))
         if X is not None:
             X = validate_data(
-                self, X, accept_sparse="csr", dtype=exact_dtype(X), order="C", reset=False
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=exact_dtype(X),
+                order="C",
+                reset=False,
             )
             if sparse.issparse(X):
                 X = X.toarray()

@@ -49,7 +49,9 @@ def _too_large(X):
 def check_n_neighbors(k, n_others):
     """Return the number of neighbours, if there are as many."""
     if type(k) is not int and (not isinstance(k, Integral) or isinstance(k, bool)):
-        raise TypeError(f"n_neighbors does not take {type(k)} value, enter integer value")
+        raise TypeError(
+            f"n_neighbors does not take {type(k)} value, enter integer value"
+        )
     if k <= 0:
         raise ValueError(f"Expected n_neighbors > 0. Got {k}")
     if k > n_others:
