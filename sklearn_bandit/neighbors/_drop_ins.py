@@ -132,8 +132,8 @@ class KNeighborsClassifier(IndexedNeighbors, neighbors.KNeighborsClassifier):
     n_neighbors : int, default=5
         Number of neighbours that vote.
     weights : {"uniform", "distance"}, callable or None, default="uniform"
-        How a vote counts: as any other, by the inverse of the distance, or by a function
-        of the distances.
+        How a vote counts: as any other, by the inverse of the distance, or by a
+        function of the distances.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         As in scikit-learn. Trees are scikit-learn's; "brute" is replaced.
     leaf_size : int, default=30

@@ -66,8 +66,8 @@ class BanditNearestNeighbors(BaseEstimator):
     """Exact nearest neighbours, without computing most distances.
 
     Every row is an arm. A copy of the rows in bytes gives bounds of all distances that
-    hold with certainty; the few rows that may be neighbours by these bounds are computed
-    in full. Where the variance of the rows is in few directions, bounds come from these
+    hold with certainty; the few rows that may be neighbours by these bounds are
+    computed in full. Where the variance of the rows is in few directions, bounds come from these
     directions first. Answers are those of a brute-force search in double precision.
 
     Read more in the :ref:`user guide <neighbors>`.
@@ -421,7 +421,7 @@ class BanditNearestNeighbors(BaseEstimator):
     def _check_queries(self, index, X):
         """Validate queries; an array that needs no conversion takes a microsecond.
 
-        Whether all entries are finite is checked by the search, which reads them anyway.
+        Whether all entries are finite is checked by the search, which reads them.
         """
         if (
             type(X) is np.ndarray

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from sklearn_bandit.cluster._distances import ARM_TILE, RowCache, TileCache
+
 from sklearn_bandit.cluster._distances.dense import DenseDistances
 
 N = 2000

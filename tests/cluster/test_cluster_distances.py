@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.metrics import pairwise_distances
+from sklearn_bandit.cluster._distances import ARM_TILE
 from sklearn_bandit.cluster._distances.row_sums import add_rows
 
-from sklearn_bandit.cluster._distances import ARM_TILE
 from sklearn_bandit.cluster._distances.dense import DenseDistances
 
 FAST = ["euclidean", "sqeuclidean", "cosine", "manhattan"]

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sklearn_bandit.cluster._control_variate import ControlVariate
 from sklearn_bandit.cluster._distances import RowCache
-from sklearn_bandit.cluster._distances.dense import DenseDistances
+from sklearn_bandit.cluster._control_variate import ControlVariate
 from sklearn_bandit.cluster._medoid_state import MedoidState
+from sklearn_bandit.cluster._distances.dense import DenseDistances
 
 N, K, N_KNOWN = 300, 3, 50
 

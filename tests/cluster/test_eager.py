@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sklearn_bandit.cluster import BanditKMedoids, _eager
-from sklearn_bandit.cluster._distances.dense import DenseDistances
 from sklearn_bandit.cluster._medoid_state import MedoidState
+from sklearn_bandit.cluster._distances.dense import DenseDistances
 from sklearn_bandit.cluster._pam import FullMatrix
 
 

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn_bandit.cluster._distances import ARM_TILE
 from sklearn_bandit.cluster._exact_passes import exact_build, exact_swap, nearest_two
 from sklearn_bandit.cluster._sampled_passes import (
     accumulate,
     reduce_bounds,
     reduce_means,
 )
-
-from sklearn_bandit.cluster._distances import ARM_TILE
 
 M, N, K = 37, 600, 3
 NO_PROXY = np.empty(0), np.empty((N, 0))

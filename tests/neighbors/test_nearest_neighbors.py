@@ -1,4 +1,4 @@
-"""Exact neighbours against brute force in double precision, and what else is promised."""
+"""Exact neighbours against brute force in double precision."""
 
 import pickle
 import threading
@@ -316,11 +316,11 @@ def test_bad_input():
     for bad in (np.nan, np.inf):
         queries = X[:2].copy()
         queries[1, 3] = bad
-        with pytest.raises(ValueError, match="NaN|infinity"):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
             search.kneighbors(queries)
-        with pytest.raises(ValueError, match="NaN|infinity"):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
             search.radius_neighbors(queries)
-        with pytest.raises(ValueError, match="NaN|infinity"):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
             BanditNearestNeighbors().fit(queries)
     with pytest.raises(ValueError, match="features"):
         search.kneighbors(X[:, :5])

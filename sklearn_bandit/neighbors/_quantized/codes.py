@@ -20,12 +20,12 @@ N_SAMPLE = 2000
 # gets a larger scale.
 N_DEVIATIONS = 4.0
 
-# Steps are at least this share of their root mean square: what a finer step of a feature
-# gains is little, and a rare large entry would make the scale of the whole row larger.
+# Steps are at least this share of their root mean square: what a finer step gains is
+# little, and a rare large entry would make the scale of the whole row larger.
 LEAST_STEP = 0.3
 
-# Range of the codes of differences, in standard deviations of all features together: the
-# one that leaves out the least of the sample is taken.
+# Range of the codes of differences, in standard deviations of all features: the one
+# that leaves out the least of the sample is taken.
 RANGES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 
 # A head has this number of features; twice as many above WIDE features.
@@ -259,8 +259,8 @@ class Rotation:
 def _choose_head(rows, space, sample, metric, delta, rng):
     """Return the rotation of a head, or None where it would not pay.
 
-    Some rows are searched for: their neighbours are computed, and it is counted how many
-    rows of the sample the head could not rule out.
+    Some rows are searched for: their neighbours are computed, and it is counted how
+    many rows of the sample the head could not rule out.
     """
     d = rows.shape[1]
     basis = _rotation(sample, 2 * HEAD_WIDTH if d > WIDE else HEAD_WIDTH, rng)
@@ -356,7 +356,7 @@ def _encode_head(rows, space, basis, encoded, sample, n_threads):
 
 # -- calibration ----------------------------------------------------------------------
 
-# Rows whose neighbours tell how much of a distance the head holds, and how many of each.
+# Rows whose neighbours tell how much of a distance the head holds; how many of each.
 N_CALIBRATION = 2000
 N_CALIBRATION_NEIGHBOURS = 10
 # A quantile is not estimated from fewer ratios beyond it.
