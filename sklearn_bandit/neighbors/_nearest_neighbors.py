@@ -67,8 +67,8 @@ class BanditNearestNeighbors(BaseEstimator):
 
     Every row is an arm. A copy of the rows in bytes gives bounds of all distances that
     hold with certainty; the few rows that may be neighbours by these bounds are
-    computed in full. Where the variance of the rows is in few directions, bounds come from these
-    directions first. Answers are those of a brute-force search in double precision.
+    computed in full. Where the variance of the rows is in few directions, bounds come
+    from these first. Answers are those of a brute-force search in double precision.
 
     Read more in the :ref:`user guide <neighbors>`.
 
