@@ -37,7 +37,7 @@ MIN_HEAD_ROWS = 4096
 # Rows that are searched for to see whether a head would pay, among how many rows, and
 # the neighbour that sets the bar.
 N_TRIALS = 16
-N_TRIAL_ROWS = 16_384
+N_TRIAL_ROWS = 8192
 N_TRIAL_NEIGHBOURS = 10
 # A code of a survivor costs as much as two that are scanned, and a survivor as much as
 # so many more codes: it is somewhere in memory. A head must cost a quarter of a scan by
