@@ -13,8 +13,9 @@ where ``g |c|`` and ``|e|`` are numbers of the row. With a head, ``x = U w + r``
 
 Rounding. The kernels compute a bound in single precision with fewer than sixteen
 roundings: of the product, at most ``2**-20 |u z| (g |c|)``, which is added to the
-factor of ``g |c|``; of other terms, at most ``2**-20`` of each, by which factors, or the bias
-itself, are made larger. Whatever is computed in double precision (distances, y, T) has
+factor of ``g |c|``; of other terms, at most ``2**-20`` of each, by which factors, or
+the bias itself, are made larger. Whatever is computed in double precision (distances,
+y, T) has
 at most ``d + 16`` roundings of ``2**-53``, and the bar is lowered by twice as much. A
 row below the bar is therefore farther, as computed, than the k-th.
 """
