@@ -1,8 +1,7 @@
 """Exact neighbours beside what people use: faiss flat, numpy, usearch, scikit-learn.
 
-Real data is MNIST and SIFT descriptors. What real embeddings and word vectors would be
-is drawn: power-law spectra, clusters, a common mean, heavy tails. Seeds other than those
-that anything was tuned on are drawn with ``SEED``.
+Real data is MNIST. What real embeddings and word vectors would be
+is drawn: power-law spectra, clusters, a common mean, heavy tails.
 """
 
 import time
@@ -21,7 +20,6 @@ K = 10
 N_SINGLE = 100
 N_BATCH = 200
 N_EXACT = 2000
-# Held out: constants of the search were chosen on seeds 0 to 9.
 SEED = 1234
 METRICS = ("euclidean", "cosine")
 
@@ -30,7 +28,7 @@ METRICS = ("euclidean", "cosine")
 
 
 def embeddings(n_rows, n_features, n_queries, seed=SEED):
-    """Draw vectors like those of text: clusters, a power-law spectrum, a common mean."""
+    """Draw vectors like those of text: clusters, power-law spectrum, common mean."""
     rng = np.random.default_rng(seed)
     spread = np.arange(1, n_features + 1) ** -0.4
     rotation = np.linalg.qr(rng.standard_normal((n_features, n_features)))[0]
@@ -265,9 +263,7 @@ def single(options):
         goals = {"faiss": 10.0 if name == "mnist" else 2.5}
         for metric in METRICS:
             with threadpool_limits(1):
-                yield from race(
-                    name, metric, rows, queries[:N_SINGLE], goals, n_jobs=1
-                )
+                yield from race(name, metric, rows, queries[:N_SINGLE], goals, n_jobs=1)
 
 
 @benchmark("neighbors.batches", data=["mnist"])
@@ -331,7 +327,7 @@ def exactness(options):
 
 @benchmark("neighbors.fit", data=["mnist"])
 def fitting(options):
-    """Time of a fit in numpy's queries (at most 50), and memory beside X (at most .35)."""
+    """Time of a fit in numpy's queries (goal: 50), memory beside X (goal: .35)."""
     for name, rows, queries in wanted(options):
         for metric in METRICS:
             search = BanditNearestNeighbors(K, metric=metric, random_state=0, n_jobs=1)

@@ -7,9 +7,9 @@ images: bounds from bytes drop nearly all rows, the others are computed in full.
 - ``_drop_ins``: scikit-learn's classifier, regressor and transformer with this search
 - ``_quantized``: rows as bytes, their kernels, and the search in them
 
-``BanditMIPS`` finds, in thousands of dimensions, the atoms with the largest inner products with a query (thesis,
-chapter 4). Atoms are the arms, coordinates the references, and a pull multiplies one
-coordinate of the query with that of an atom.
+``BanditMIPS`` finds, in thousands of dimensions, the atoms with the largest inner
+products with a query (thesis, chapter 4). Atoms are the arms, coordinates the
+references, and a pull multiplies one coordinate of the query with that of an atom.
 
 Data flows one way: validate (``_mips``), lay out (``_index``), choose a route for each
 query (``_dispatch``), search without the interpreter (``_search`` and what it calls).

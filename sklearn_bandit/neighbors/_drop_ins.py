@@ -104,7 +104,12 @@ class IndexedNeighbors:
         k = check_n_neighbors(k, index.n_rows - (X is None))
         if X is not None:
             X = validate_data(
-                self, X, accept_sparse="csr", dtype=exact_dtype(X), order="C", reset=False
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=exact_dtype(X),
+                order="C",
+                reset=False,
             )
             if sparse.issparse(X):
                 X = X.toarray()
@@ -127,8 +132,8 @@ class KNeighborsClassifier(IndexedNeighbors, neighbors.KNeighborsClassifier):
     n_neighbors : int, default=5
         Number of neighbours that vote.
     weights : {"uniform", "distance"}, callable or None, default="uniform"
-        How a vote counts: as any other, by the inverse of the distance, or by a function
-        of the distances.
+        How a vote counts: as any other, by the inverse of the distance, or by a
+        function of the distances.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         As in scikit-learn. Trees are scikit-learn's; "brute" is replaced.
     leaf_size : int, default=30

@@ -49,7 +49,9 @@ def _too_large(X):
 def check_n_neighbors(k, n_others):
     """Return the number of neighbours, if there are as many."""
     if type(k) is not int and (not isinstance(k, Integral) or isinstance(k, bool)):
-        raise TypeError(f"n_neighbors does not take {type(k)} value, enter integer value")
+        raise TypeError(
+            f"n_neighbors does not take {type(k)} value, enter integer value"
+        )
     if k <= 0:
         raise ValueError(f"Expected n_neighbors > 0. Got {k}")
     if k > n_others:
@@ -64,9 +66,9 @@ class BanditNearestNeighbors(BaseEstimator):
     """Exact nearest neighbours, without computing most distances.
 
     Every row is an arm. A copy of the rows in bytes gives bounds of all distances that
-    hold with certainty; the few rows that may be neighbours by these bounds are computed
-    in full. Where the variance of the rows is in few directions, bounds come from these
-    directions first. Answers are those of a brute-force search in double precision.
+    hold with certainty; the few rows that may be neighbours by these bounds are
+    computed in full. Where the variance of the rows is in few directions, bounds come
+    from these first. Answers are those of a brute-force search in double precision.
 
     Read more in the :ref:`user guide <neighbors>`.
 
@@ -419,7 +421,7 @@ class BanditNearestNeighbors(BaseEstimator):
     def _check_queries(self, index, X):
         """Validate queries; an array that needs no conversion takes a microsecond.
 
-        Whether all entries are finite is checked by the search, which reads them anyway.
+        Whether all entries are finite is checked by the search, which reads them.
         """
         if (
             type(X) is np.ndarray

@@ -1,4 +1,4 @@
-"""Exact neighbours against brute force in double precision, and what else is promised."""
+"""Exact neighbours against brute force in double precision."""
 
 import pickle
 import threading
@@ -13,11 +13,11 @@ from sklearn.cluster import DBSCAN
 from sklearn.datasets import load_digits
 from sklearn.manifold import Isomap
 from sklearn.pipeline import make_pipeline
+from sklearn_bandit.neighbors._quantized._search import available_variants, use_variant
 
 from sklearn_bandit import neighbors
 from sklearn_bandit.neighbors import BanditNearestNeighbors
 from sklearn_bandit.neighbors._quantized import codes
-from sklearn_bandit.neighbors._quantized._search import available_variants, use_variant
 
 METRICS = ("euclidean", "cosine", "manhattan", "inner_product")
 
@@ -118,7 +118,16 @@ def test_variants_and_threads_agree_to_the_last_bit():
 
 
 kinds = st.sampled_from(
-    ("normal", "integers", "heavy", "duplicates", "offset", "zeros", "outlier", "sparse")
+    (
+        "normal",
+        "integers",
+        "heavy",
+        "duplicates",
+        "offset",
+        "zeros",
+        "outlier",
+        "sparse",
+    )
 )
 
 
@@ -238,8 +247,9 @@ def test_radius(variant, metric):
     graph = search.radius_neighbors_graph(queries, mode="distance")
     assert graph.shape == (9, 700)
     assert graph.nnz == sum(map(len, ids))
-    assert_array_equal(search.radius_neighbors(queries, return_distance=False)[0],
-                       np.sort(ids[0]))
+    assert_array_equal(
+        search.radius_neighbors(queries, return_distance=False)[0], np.sort(ids[0])
+    )
 
 
 def test_same_as_scikit_learn():
@@ -306,11 +316,11 @@ def test_bad_input():
     for bad in (np.nan, np.inf):
         queries = X[:2].copy()
         queries[1, 3] = bad
-        with pytest.raises(ValueError, match="NaN|infinity"):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
             search.kneighbors(queries)
-        with pytest.raises(ValueError, match="NaN|infinity"):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
             search.radius_neighbors(queries)
-        with pytest.raises(ValueError, match="NaN|infinity"):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
             BanditNearestNeighbors().fit(queries)
     with pytest.raises(ValueError, match="features"):
         search.kneighbors(X[:, :5])
@@ -452,13 +462,16 @@ def test_graph_for_other_estimators():
     assert_array_equal(*labels)
     assert len(set(labels[0])) > 2
     places = [
-        make_pipeline(each, Isomap(n_neighbors=10, metric="precomputed"))
-        .fit_transform(X)
+        make_pipeline(each, Isomap(n_neighbors=10, metric="precomputed")).fit_transform(
+            X
+        )
         for each in (mine, other)
     ]
     assert_allclose(*map(np.abs, places), atol=1e-4)
-    graph = BanditNearestNeighbors(radius=22).fit(X).radius_neighbors_graph(
-        X, mode="distance"
+    graph = (
+        BanditNearestNeighbors(radius=22)
+        .fit(X)
+        .radius_neighbors_graph(X, mode="distance")
     )
     assert_array_equal(
         DBSCAN(metric="precomputed", eps=22).fit_predict(graph),

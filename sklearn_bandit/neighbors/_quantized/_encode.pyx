@@ -12,7 +12,7 @@ import numpy as np
 from cython cimport floating
 from cython.parallel cimport prange
 from libc.float cimport FLT_MAX
-from libc.math cimport INFINITY, fabs, sqrt
+from libc.math cimport INFINITY, sqrt
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free
@@ -37,7 +37,8 @@ cdef extern from "encode.h":
         const double*, const double*, const double*, ptrdiff_t, skb_measures*
     ) noexcept nogil
     void skb_round_products(
-        const double*, const double*, ptrdiff_t, double, uint8_t*, double*
+        const double*, const double*, const double*, ptrdiff_t, double, uint8_t*,
+        double*
     ) noexcept nogil
     void skb_round_differences(
         const double*, ptrdiff_t, double, uint8_t*, double*
@@ -56,7 +57,6 @@ METRICS = {
 }
 
 # Rounding of single precision, sixteen times: more than the operations of a bound.
-ROUNDINGS = 2.0 ** -20
 cdef double UP = 1.0 + 2.0 ** -20, DOWN = 1.0 - 2.0 ** -20
 # Rounding of double precision in what is computed at fit, by a wide margin.
 cdef double REST = 2.0 ** -40
@@ -195,16 +195,17 @@ cdef bint _encode_row(
 ) noexcept nogil:
     """Encode a row; return whether that was possible."""
     cdef Py_ssize_t d = space.centre.shape[0]
-    cdef double squares, factor = 1.0, scale, bias
+    cdef double squares = 0.0, factor = 1.0, scale, bias
     cdef double[2] sums
     cdef skb_measures found
 
-    if floating is float:
-        skb_row_norm_single(row, d, &squares)
-    else:
+    # The squares of single precision do not overflow.
+    if floating is double:
         skb_row_norm_double(row, d, &squares)
-    if not squares < MOST_SQUARES:
-        return False
+        if not squares < MOST_SQUARES:
+            return False
+    elif space.metric == COSINE:
+        skb_row_norm_single(row, d, &squares)
     if space.metric == COSINE:
         factor = _inverse_norm(row, d, squares)
     if floating is float:
@@ -231,7 +232,9 @@ cdef bint _encode_row(
         sums[0] = found.squares
         memset(codes, 128, d)
     else:
-        skb_round_products(x, &space.steps[0], d, scale, codes, sums)
+        skb_round_products(
+            x, &space.steps[0], &space.inverse_steps[0], d, scale, codes, sums
+        )
     if space.metric == EUCLIDEAN:
         bias = -0.5 * found.squares * DOWN
     else:

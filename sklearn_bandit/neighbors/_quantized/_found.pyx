@@ -4,7 +4,6 @@ Rows are ordered by key, equal keys by position: what is found does not depend o
 order in which rows are looked at.
 """
 
-from libc.math cimport INFINITY
 from libc.stdlib cimport qsort
 
 from ..._core.memory cimport reallocate
@@ -77,7 +76,8 @@ cdef int _by_key(const void* a, const void* b) noexcept nogil:
 
 
 cdef int _by_position(const void* a, const void* b) noexcept nogil:
-    cdef int64_t x = (<const Neighbour*> a).position, y = (<const Neighbour*> b).position
+    cdef int64_t x = (<const Neighbour*> a).position
+    cdef int64_t y = (<const Neighbour*> b).position
 
     return 1 if x > y else -1
 

@@ -12,9 +12,10 @@ where ``g |c|`` and ``|e|`` are numbers of the row. With a head, ``x = U w + r``
 ``y.x = (U'y).w + y.r``; the part of y outside of the head meets the tail ``|r|`` only.
 
 Rounding. The kernels compute a bound in single precision with fewer than sixteen
-roundings: of the product, at most ``2**-20 |u z| (g |c|)``, which is added to the factor
-of ``g |c|``; of other terms, at most ``2**-20`` of each, by which factors, or the bias
-itself, are made larger. Whatever is computed in double precision (distances, y, T) has
+roundings: of the product, at most ``2**-20 |u z| (g |c|)``, which is added to the
+factor of ``g |c|``; of other terms, at most ``2**-20`` of each, by which factors, or
+the bias itself, are made larger. Whatever is computed in double precision (distances,
+y, T) has
 at most ``d + 16`` roundings of ``2**-53``, and the bar is lowered by twice as much. A
 row below the bar is therefore farther, as computed, than the k-th.
 """
@@ -201,7 +202,9 @@ cdef void _to_digits(
             high[j] = <int8_t> whole
             digits.sum_high += whole
         else:
-            upper = (whole + HIGH_STEP // 2 + (HIGH_STEP << 10)) // HIGH_STEP - (1 << 10)
+            # Rounded down, negative numbers too.
+            upper = (whole + HIGH_STEP // 2 + (HIGH_STEP << 10)) // HIGH_STEP
+            upper -= 1 << 10
             high[j] = <int8_t> upper
             low[j] = <int8_t> (whole - HIGH_STEP * upper)
             digits.sum_high += upper

@@ -107,7 +107,9 @@ cdef inline const char* _row(const Rows* rows, Py_ssize_t i) noexcept nogil:
     )
 
 
-cdef inline double _value(const Rows* rows, const char* row, Py_ssize_t j) noexcept nogil:
+cdef inline double _value(
+    const Rows* rows, const char* row, Py_ssize_t j
+) noexcept nogil:
     return (<const double*> row)[j] if rows.is_double else (<const float*> row)[j]
 
 

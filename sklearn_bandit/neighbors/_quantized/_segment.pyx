@@ -120,7 +120,8 @@ cdef class Segment:
     @property
     def nbytes(self):
         """Memory beside the rows."""
-        size = self.codes.nbytes + self.stats.nbytes + 4 * self.space.centre_array.nbytes
+        size = self.codes.nbytes + self.stats.nbytes
+        size += 4 * self.space.centre_array.nbytes
         if self.head is not None:
             size += sum(
                 value.nbytes for value in self.head.values() if hasattr(value, "nbytes")

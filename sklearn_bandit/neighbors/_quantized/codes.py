@@ -14,18 +14,18 @@ BLOCK = 64
 N_STATS = 4
 
 # Rows that centre, steps and rotation are estimated from.
-N_SAMPLE = 4000
+N_SAMPLE = 2000
 
 # Range of the codes of a feature, in standard deviations. A row that has larger entries
 # gets a larger scale.
 N_DEVIATIONS = 4.0
 
-# Steps are at least this share of their root mean square: what a finer step of a feature
-# gains is little, and a rare large entry would make the scale of the whole row larger.
+# Steps are at least this share of their root mean square: what a finer step gains is
+# little, and a rare large entry would make the scale of the whole row larger.
 LEAST_STEP = 0.3
 
-# Range of the codes of differences, in standard deviations of all features together: the
-# one that leaves out the least of the sample is taken.
+# Range of the codes of differences, in standard deviations of all features: the one
+# that leaves out the least of the sample is taken.
 RANGES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 
 # A head has this number of features; twice as many above WIDE features.
@@ -34,12 +34,18 @@ WIDE = 1536
 # Fewer features are scanned as fast as a head and its survivors.
 MIN_HEAD_FEATURES = 256
 MIN_HEAD_ROWS = 4096
-# Rows that are searched for to see whether a head would pay, and their neighbours.
+# Rows that are searched for to see whether a head would pay, among how many rows, and
+# the neighbour that sets the bar.
 N_TRIALS = 16
+N_TRIAL_ROWS = 8192
 N_TRIAL_NEIGHBOURS = 10
-# A survivor of the head costs as much as this number of codes beside its own: its row
-# is somewhere in memory (benchmark "neighbors.head").
+# A code of a survivor costs as much as two that are scanned, and a survivor as much as
+# so many more codes: it is somewhere in memory. A head must cost a quarter of a scan by
+# this count. With images it is a tenth, with vectors like embeddings there is no gain
+# ("neighbors.single" of the benchmarks).
+SURVIVOR_FACTOR = 2
 SURVIVOR_COST = 128
+LEAST_GAIN = 4
 
 # Rows that are rotated at a time.
 CHUNK_ROWS = 8192
@@ -191,33 +197,70 @@ def _rotation(sample, width, rng):
     return np.ascontiguousarray(directions, dtype=np.float32)
 
 
-def _error(basis, n_features):
-    """Bound what rotating in single precision costs, relative to the norm of a row.
-
-    `gram` is how far the rounded directions are from orthonormal. A product of the
-    rotation has at most ``n_features + 3`` roundings, in any order.
-    """
-    exact = basis.astype(np.float64)
-    gram = np.linalg.norm(exact @ exact.T - np.eye(len(exact))) + 1e-10
-    return 1.1 * float(gram + np.sqrt(len(exact)) * (n_features + 3) * 2.0**-24)
-
-
 def _in_units(rows, space):
     """Return centred rows in units, in single precision."""
+    if rows.dtype == np.float32 and space.metric != 1 and _is_usual(space.unit):
+        rows = rows - space.centre_array.astype(np.float32)
+        rows *= np.float32(1.0 / space.unit)
+        return rows
     rows = rows.astype(np.float64)
     if space.metric == 1:
         rows = _normalised(rows)
     rows -= space.centre_array
     rows /= space.unit
-    with np.errstate(over="ignore"):
-        return rows.astype(np.float32)
+    return rows.astype(np.float32)
+
+
+def _is_usual(size):
+    """Return whether squares of such numbers are far from the limits of floats."""
+    return 1e-15 < size < 1e15
+
+
+class Rotation:
+    """The part of rows that a head keeps.
+
+    Rows are multiplied as they are, and centred afterwards. The result is off by at
+    most ``error * reach`` in each row, where `error` bounds the roundings (in any
+    order) and how far the directions are from orthonormal, and `reach` is the norm of
+    the centred row plus twice that of the centre, in units.
+    """
+
+    def __init__(self, basis, space, n_features):
+        self.basis = basis
+        self.space = space
+        exact = basis.astype(np.float64)
+        gram = np.linalg.norm(exact @ exact.T - np.eye(len(exact))) + 1e-10
+        roundings = np.sqrt(len(exact)) * (2 * n_features + 8) * 2.0**-24
+        self.error = 1.1 * float(gram + roundings)
+        self.centre = (exact @ space.centre_array) / space.unit
+        self.centre_norm = float(np.linalg.norm(space.centre_array)) / space.unit
+
+    def __call__(self, rows):
+        """Return the rotated rows."""
+        space = self.space
+        if rows.dtype != np.float32 or not _is_usual(space.unit):
+            return np.ascontiguousarray(_in_units(rows, space) @ self.basis.T)
+        factor = np.float64(1.0)
+        if space.metric == 1:
+            norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+            if not _is_usual(norms[norms > 0].min(initial=1.0)) or not _is_usual(
+                norms.max(initial=1.0)
+            ):
+                return np.ascontiguousarray(_in_units(rows, space) @ self.basis.T)
+            factor = 1.0 / np.where(norms > 0, norms, 1.0)[:, None].astype(np.float64)
+        rotated = (rows @ self.basis.T) * (factor / space.unit) - self.centre
+        return np.ascontiguousarray(rotated, dtype=np.float32)
+
+    def reach(self, norms):
+        """Return what errors of rows with these norms are relative to."""
+        return norms + 2.0 * self.centre_norm
 
 
 def _choose_head(rows, space, sample, metric, delta, rng):
     """Return the rotation of a head, or None where it would not pay.
 
-    Some rows are searched for: their neighbours are computed, and it is counted how many
-    rows of the sample the head could not rule out.
+    Some rows are searched for: their neighbours are computed, and it is counted how
+    many rows of the sample the head could not rule out.
     """
     d = rows.shape[1]
     basis = _rotation(sample, 2 * HEAD_WIDTH if d > WIDE else HEAD_WIDTH, rng)
@@ -226,7 +269,7 @@ def _choose_head(rows, space, sample, metric, delta, rng):
     if delta > 0:
         return basis
     queries = _in_units(_draw(rows, N_TRIALS, rng), space).astype(np.float64)
-    keys = _trial_keys(rows, space, queries)
+    keys = _trial_keys(rows, space, queries, rng)
     heads, sample_heads = queries @ basis.T, sample @ basis.T
     squares = np.einsum("ij,ij->i", sample, sample)
     tails = np.sqrt(
@@ -241,23 +284,22 @@ def _choose_head(rows, space, sample, metric, delta, rng):
         bounds -= 0.5 * squares
         bars = 0.5 * (own - keys)
     survivors = float((bounds >= bars[:, None]).mean())
-    cost = len(basis) + survivors * (d + SURVIVOR_COST)
-    return basis if cost < d / 2 else None
+    cost = len(basis) + survivors * SURVIVOR_FACTOR * (d + SURVIVOR_COST)
+    return basis if LEAST_GAIN * cost < d else None
 
 
-def _trial_keys(rows, space, queries):
-    """Return each query's k-th squared distance (or inner product), about right."""
+def _trial_keys(rows, space, queries, rng):
+    """Return each query's k-th squared distance (or inner product), about right.
+
+    Among part of the rows, a neighbour of as much lower a rank is as far away.
+    """
     is_product = space.metric == 2
-    k = min(N_TRIAL_NEIGHBOURS + 1, len(rows))
-    best = []
-    for start in range(0, len(rows), CHUNK_ROWS):
-        chunk = _in_units(rows[start : start + CHUNK_ROWS], space)
-        products = queries.astype(np.float32) @ chunk.T
-        if not is_product:
-            products -= 0.5 * np.einsum("ij,ij->i", chunk, chunk)
-        n_kept = min(k, products.shape[1])
-        best.append(np.partition(products, -n_kept, axis=1)[:, -n_kept:])
-    best = np.sort(np.concatenate(best, axis=1), axis=1)[:, -k].astype(np.float64)
+    some = _in_units(_draw(rows, N_TRIAL_ROWS, rng), space)
+    scores = queries.astype(np.float32) @ some.T
+    if not is_product:
+        scores -= 0.5 * np.einsum("ij,ij->i", some, some)
+    k = -(-(N_TRIAL_NEIGHBOURS + 1) * len(some) // len(rows))
+    best = np.partition(scores, -k, axis=1)[:, -k].astype(np.float64)
     if is_product:
         return best
     return np.einsum("ij,ij->i", queries, queries) - 2.0 * best
@@ -268,7 +310,8 @@ def _encode_head(rows, space, basis, encoded, sample, n_threads):
     stats, norms = encoded
     n, d = rows.shape
     width = len(basis)
-    error = _error(basis, d)
+    rotation = Rotation(basis, space, d)
+    error = rotation.error
     head_space = Space(
         "inner_product", np.zeros(width), 1.0, _steps(sample @ basis.T.astype(float))
     )
@@ -278,24 +321,25 @@ def _encode_head(rows, space, basis, encoded, sample, n_threads):
     tails = np.zeros(n_blocks * BLOCK, dtype=np.float32)
     unused = np.empty(CHUNK_ROWS)
     for start in range(0, n, CHUNK_ROWS):
-        chunk = _in_units(rows[start : start + CHUNK_ROWS], space)
-        m = len(chunk)
-        rotated = np.ascontiguousarray(chunk @ basis.T)
+        rotated = rotation(rows[start : start + CHUNK_ROWS])
+        m = len(rotated)
         first, last = start // BLOCK, (start + m + BLOCK - 1) // BLOCK
         part = codes[first * BLOCK * width : last * BLOCK * width]
         head_space.encode(
             rotated, part, head_stats[first:last], unused, False, n_threads
         )
         own = norms[start : start + m]
-        squares = own * own
         exact = rotated.astype(np.float64)
-        rest = squares - np.einsum("ij,ij->i", exact, exact) + 3.0 * error * squares
+        rest = own * own - np.einsum("ij,ij->i", exact, exact)
+        rest += 4.0 * error * rotation.reach(own) ** 2
         tails[start : start + m] = np.sqrt(np.maximum(rest, 0.0)) * (1 + 1e-6)
     lanes = np.zeros(n_blocks * BLOCK)
     lanes[:n] = norms
     usual = lanes <= 1e12
     head_stats[:, 0] = stats[:, 0]
-    residuals = head_stats[:, 2] + (2.0 * error * lanes).reshape(n_blocks, BLOCK)
+    residuals = head_stats[:, 2] + (2.0 * error * rotation.reach(lanes)).reshape(
+        n_blocks, BLOCK
+    )
     head_stats[:, 2] = residuals * (1 + 1e-6)
     head_stats[:, 2][~usual.reshape(n_blocks, BLOCK)] = np.finfo(np.float32).max
     tails[~usual] = 0.0
@@ -312,7 +356,7 @@ def _encode_head(rows, space, basis, encoded, sample, n_threads):
 
 # -- calibration ----------------------------------------------------------------------
 
-# Rows whose neighbours tell how much of a distance the head holds, and how many of each.
+# Rows whose neighbours tell how much of a distance the head holds; how many of each.
 N_CALIBRATION = 2000
 N_CALIBRATION_NEIGHBOURS = 10
 # A quantile is not estimated from fewer ratios beyond it.

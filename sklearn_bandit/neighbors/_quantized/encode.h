@@ -64,16 +64,18 @@ SKB_SIMD static void skb_measure(
     found->along = along;
 }
 
-/* Codes of x in steps of scale * steps, and the squares of codes and residual. */
+/* Codes of x in steps of scale * steps, and the squares of codes and residual. The
+   inverses may be rounded: any codes are right, what counts is what they leave out. */
 SKB_SIMD static void skb_round_products(
-    const double* x, const double* steps, ptrdiff_t n, double scale,
-    uint8_t* codes, double* squares)
+    const double* x, const double* steps, const double* inverse_steps, ptrdiff_t n,
+    double scale, uint8_t* codes, double* squares)
 {
+    const double inverse_scale = 1.0 / scale;
     double residual = 0.0, size = 0.0;
     SKB_LOOP("omp simd reduction(+:residual,size)")
     for (ptrdiff_t j = 0; j < n; j++) {
         double step = scale * steps[j];
-        double code = rint(x[j] / step);
+        double code = rint(x[j] * (inverse_steps[j] * inverse_scale));
         code = code > 127.0 ? 127.0 : code;
         code = code < -127.0 ? -127.0 : code;
         double rest = x[j] - step * code;
@@ -89,10 +91,11 @@ SKB_SIMD static void skb_round_products(
 SKB_SIMD static void skb_round_differences(
     const double* x, ptrdiff_t n, double step, uint8_t* codes, double* residual)
 {
+    const double inverse_step = 1.0 / step;
     double sum = 0.0;
     SKB_LOOP("omp simd reduction(+:sum)")
     for (ptrdiff_t j = 0; j < n; j++) {
-        double code = rint(x[j] / step);
+        double code = rint(x[j] * inverse_step);
         code = code > 127.0 ? 127.0 : code;
         code = code < -128.0 ? -128.0 : code;
         sum += fabs(x[j] - step * code);

@@ -41,9 +41,7 @@ class Index:
     @classmethod
     def of(cls, X, settings, rng, n_threads):
         """Return the index of new rows."""
-        segment = make_segment(
-            X, first=0, rng=rng, n_threads=n_threads, **settings
-        )
+        segment = make_segment(X, first=0, rng=rng, n_threads=n_threads, **settings)
         return cls((segment,), None, len(X), settings)
 
     def add(self, X, rng, n_threads):
@@ -68,9 +66,7 @@ class Index:
         all_ids = np.concatenate([self._all_ids()[:first], ids[n_kept:], new])
         if len(all_ids) == all_ids[-1] + 1:
             all_ids = None
-        return Index(
-            (*segments, segment), all_ids, self.n_ids + len(X), self.settings
-        )
+        return Index((*segments, segment), all_ids, self.n_ids + len(X), self.settings)
 
     def remove(self, ids, rng, n_threads):
         """Return the index without some rows; the others keep their ids."""
@@ -144,9 +140,7 @@ class Index:
             keys, positions = self.search.nearest(X, k, None, n_threads)
             return keys, self.to_ids(positions)
         blocks = self.own_queries() if X is None else self.queries(X)
-        parts = [
-            self.search.nearest(rows, k, own, n_threads) for rows, own in blocks
-        ]
+        parts = [self.search.nearest(rows, k, own, n_threads) for rows, own in blocks]
         keys, positions = (np.concatenate(each) for each in zip(*parts, strict=True))
         return keys, self.to_ids(positions)
 
