@@ -206,7 +206,7 @@ def best_arm(
         exact is not False and method != "sequential-halving",
     )
     _check_settings(settings, n_references, max_pulls)
-    random_state = check_random_state(random_state)
+    rng = check_random_state(random_state)
     problem = Problem(
         pull,
         exact if callable(exact) else None,
@@ -215,13 +215,13 @@ def best_arm(
         -1.0 if maximize else 1.0,
         cost_range,
     )
-    order = None if n_references is None else random_state.permutation(n_references)
+    order = None if n_references is None else rng.permutation(n_references)
     is_paired = method == "elimination" and radius == "paired"
     sampling = Sampling(problem, n_arms, k, paired=is_paired, order=order)
     if method == "sequential-halving":
         halve(sampling, max_pulls)
     elif method == "median-elimination" and delta > 0:
-        eliminate_medians(sampling, settings, random_state)
+        eliminate_medians(sampling, settings, rng)
     else:
         eliminate(sampling, settings)
     if problem.n_pulls == 0 and k < n_arms:
