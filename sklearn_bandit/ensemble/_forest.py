@@ -57,8 +57,8 @@ from ._forest_prediction import ForestPrediction
 # Tells the draws of rows that bins are made of from the draws of the first tree.
 BIN_STREAM = 1
 
-# Seeds that are tried for draws with any weight. Of as many draws as samples, one sample
-# in e has no part: more seeds than a few are needed only if there are far fewer draws.
+# Seeds that are tried for draws with any weight. As many draws as samples leave out a
+# sample in a third of the cases: only far fewer draws need more than a few seeds.
 MAX_SEEDS = 100
 
 # What a forest passes on to its trees. The budget is its own: it pays for each tree.
