@@ -1,7 +1,7 @@
 """
-===================================
+====================================
 Search among vectors like embeddings
-===================================
+====================================
 
 Exact neighbours by cosine, one query at a time. The rows are drawn like embeddings of
 text: clusters, a spectrum that decays slowly, a common mean. The time of a query is

@@ -57,6 +57,10 @@ from ._forest_prediction import ForestPrediction
 # Tells the draws of rows that bins are made of from the draws of the first tree.
 BIN_STREAM = 1
 
+# Seeds that are tried for draws with any weight. As many draws as samples leave out a
+# sample in a third of the cases: only far fewer draws need more than a few seeds.
+MAX_SEEDS = 100
+
 # What a forest passes on to its trees. The budget is its own: it pays for each tree.
 TREE_PARAMETERS = (
     "criterion",
@@ -341,6 +345,35 @@ class Draws:
     weights: np.ndarray | None
     balance: bool
 
+    def choose_seed(self, seed, n_samples):
+        """Return a seed whose draws have weight: this one, or the next that does.
+
+        scikit-learn before 1.8 draws samples whatever their weight. Out-of-bag scores
+        draw them again from the seed of the tree, which is therefore this one.
+
+        Parameters
+        ----------
+        seed, n_samples : int
+            The first seed, and the number of samples to draw from.
+
+        Returns
+        -------
+        int
+            The seed.
+        """
+        if self.n_draws is None or self.weights is None or DRAWS_BY_WEIGHT:
+            return seed
+        for _ in range(MAX_SEEDS):
+            indices = bootstrap_indices(seed, n_samples, self.n_draws, self.weights)
+            if self.weights[indices].any():
+                return seed
+            seed = int(seeded(seed).randint(MAX_INT))
+        raise ValueError(
+            "All samples that were drawn for a tree have weight zero: scikit-learn "
+            "before 1.8 draws them whatever their weight. Leave out the samples that "
+            "have none."
+        )
+
     def draw(self, seed, training_set):
         """Draw the sample of one tree.
 
@@ -371,12 +404,6 @@ class Draws:
                 weights = drawn.astype(np.float64)
             else:
                 weights = weights * drawn
-                if not weights.any():
-                    raise ValueError(
-                        "All samples that were drawn for a tree have weight zero: "
-                        "scikit-learn before 1.8 draws them whatever their weight. "
-                        "Leave out the samples that have none."
-                    )
             if self.balance:
                 weights *= compute_sample_weight(
                     "balanced", training_set.codes, indices=indices
@@ -412,6 +439,7 @@ def grow_one(tree, training_set, index, *, draws, verbose, n_trees, budget=None)
     """
     if verbose > 1:
         print(f"building tree {index + 1} of {n_trees}")
+    tree.random_state = draws.choose_seed(tree.random_state, training_set.n_samples)
     # A tree fitted to its sample by itself takes the same seed from `random_state`.
     seed = seeded(tree.random_state).randint(MAX_INT)
     counts, weights = draws.draw(tree.random_state, training_set)

@@ -119,7 +119,7 @@ class HistGradientBoostingClassifier(
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost. Values in the most frequent bin of sparse features are never inserted.
-    sample_sizes_ : ndarray of shape (n_iter_,)
+    sample_sizes_ : ndarray of shape (`n_iter_`,)
         Rows that the trees of each iteration were grown on: fewer than there are where
         they saw a sample.
     n_sampled_iterations_ : int
@@ -323,7 +323,7 @@ class HistGradientBoostingRegressor(
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost. Values in the most frequent bin of sparse features are never inserted.
-    sample_sizes_ : ndarray of shape (n_iter_,)
+    sample_sizes_ : ndarray of shape (`n_iter_`,)
         Rows that the trees of each iteration were grown on: fewer than there are where
         they saw a sample.
     n_sampled_iterations_ : int

@@ -116,6 +116,12 @@ class IndexedNeighbors:
         distances, indices = find_nearest(index, X, k, self.n_jobs)
         return (distances, indices) if return_distance else indices
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # What scikit-learn before 1.7 takes, too, and does not say.
+        tags.input_tags.sparse = True
+        return tags
+
 
 class KNeighborsClassifier(IndexedNeighbors, neighbors.KNeighborsClassifier):
     """Classifier by a vote of the nearest neighbours, which are found through bytes.

@@ -142,21 +142,26 @@ def test_missing_values_outside_a_patch():
         forest.fit(sparse.csr_array(X), y)
 
 
-def test_draws_of_no_weight():
-    """A tree whose draws all have weight zero is refused, not made of NaN.
+@pytest.mark.parametrize("n_samples", [16, 10_000])
+def test_draws_of_no_weight(n_samples):
+    """No tree is made of draws that all have weight zero.
 
-    Where samples are drawn in proportion to their weights there is none.
+    Where samples are not drawn in proportion to their weights, a tree draws again, and
+    is refused if weights are too rare for that.
     """
-    X, y = np.arange(32.0).reshape(16, 2), np.arange(16) % 2
-    weight = np.zeros(16)
+    X, y = np.arange(2.0 * n_samples).reshape(-1, 2), np.arange(n_samples) % 2
+    weight = np.zeros(n_samples)
     weight[3] = 1.0
-    forest = ensemble.RandomForestClassifier(20, random_state=0)
+    forest = ensemble.RandomForestClassifier(20, max_samples=16, random_state=0)
     if DRAWS_BY_WEIGHT:
-        forest.fit(X, y, weight)
-        np.testing.assert_array_equal(forest.predict_proba(X)[:, 1], 1.0)
-    else:
+        forest.set_params(max_samples=None)
+    elif n_samples > 16:
         with pytest.raises(ValueError, match="drawn for a tree have weight zero"):
-            forest.fit(X, y, weight)
+            forest.set_params(max_samples=1).fit(X, y, weight)
+        return
+    forest.fit(X, y, weight)
+    np.testing.assert_array_equal(forest.predict_proba(X)[:, 1], 1.0)
+    assert all(3 in samples for samples in forest.estimators_samples_)
 
 
 @pytest.mark.parametrize(

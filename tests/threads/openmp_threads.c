@@ -89,6 +89,12 @@ void GOMP_barrier(void)
     if (my_team && my_team->n_threads > 1) pthread_barrier_wait(&my_team->barrier);
 }
 
+/* Around sums of several reductions. */
+static pthread_mutex_t atomic_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void GOMP_atomic_start(void) { pthread_mutex_lock(&atomic_lock); }
+void GOMP_atomic_end(void) { pthread_mutex_unlock(&atomic_lock); }
+
 bool GOMP_loop_nonmonotonic_dynamic_next(long *start, long *end)
 {
     Team *team = my_team;
