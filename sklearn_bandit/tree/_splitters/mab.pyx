@@ -13,9 +13,9 @@ the survivors would need more than a fraction of the rows to tell apart, full hi
 of these few decide. Whatever the sample has chosen, a histogram of all rows of the node
 places the threshold.
 
-A sample that decides nothing is lost. So it stays small until the first feature falls,
-and nodes are sampled only while what was lost is covered by what other samples have
-saved, but for a hundredth of all insertions.
+A sample that decides nothing is lost. While no feature falls it has few rows, or as many
+as others have paid for; and nodes are sampled only while what was lost is covered by
+what was saved, but for a hundredth of all insertions.
 
 What `delta` covers: with probability at least ``1 - delta`` (over the sample, by the
 radii of ``sklearn_bandit.bandit``, with a union bound over features and rounds) the
@@ -58,10 +58,10 @@ cdef enum:
     # Nor does a larger sample, whatever the node: its losses no longer fit the cache.
     LARGEST_SAMPLE = 65536
     SAMPLE_BYTES = 1 << 24
-    # Until the first feature falls a sample has at most this part (one in so many) of
-    # the rows that it may have. With all of them, samples that decided nothing took
-    # up to 16% of the insertions of an exact tree (`quality.trees.price`).
-    FIRST_SHARE = 4
+    # While no feature falls, a sample has at most this part (one in so many) of a
+    # node's rows, or what others have saved. Without it, samples that decided nothing
+    # took up to 16% of the insertions of an exact tree (`quality.trees`).
+    FIRST_SHARE = 64
     # One in so many insertions may be lost to samples that decide nothing.
     LOST_SHARE = 100
 
@@ -102,6 +102,7 @@ cdef class BanditSplitter(SlotSplitter):
     cdef bint is_thrifty                # whether samples have to pay for themselves
     cdef int64_t n_saved                # insertions, less those that were lost
     cdef bint is_decided                # whether the sample has told who is best
+    cdef double n_needed                # rows that are predicted to decide
     cdef double gain                    # of the leader on the sample
     cdef double gain_radius
 
@@ -250,17 +251,30 @@ cdef class BanditSplitter(SlotSplitter):
             n_next = self.plan()
             if n_next == 0:
                 return self.place(best)
-            if self.n_survivors == self.n_drawn and n_next > (
-                n_most // FIRST_SHARE if self.is_thrifty else n
-            ):
-                # Nobody falls, and more rows are needed than it is worth.
-                break
+            if self.n_survivors == self.n_drawn and self.n_needed > n_most:
+                n_next = 2 * self.sample.n_rows
+                if self.is_hopeless(n_next):
+                    break
         if self.is_subset:
             return self.compare_in_subset(best)
         self.is_decided = False
         if self.fill_set():
             return NOTHING
         return self.compare_exactly(best)
+
+    cdef bint is_hopeless(self, Py_ssize_t n_next) noexcept nogil:
+        """Whether a sample of which no feature has fallen is not worth going on with.
+
+        More rows are needed than there are; or more than it may have, and the next ones
+        are neither few nor paid for by what other samples have saved.
+        """
+        cdef Py_ssize_t n = self.node.n
+
+        if n < self.n_needed < INFINITY:
+            return True
+        return self.is_thrifty and n_next * self.n_drawn > max(
+            n * self.n_drawn // FIRST_SHARE, self.n_saved
+        )
 
     cdef bint fill_set(self) noexcept nogil:
         """Fill histograms of all features for the nodes below; whether that was done.
@@ -413,18 +427,18 @@ cdef class BanditSplitter(SlotSplitter):
         Radii shrink with the root of the sample: if that takes more than the rows there
         are, say so at once.
         """
-        cdef double n = self.sample.n_rows, ratio, needed
+        cdef double n = self.sample.n_rows, ratio
 
         if self.n_survivors == 1:
             return 0
         ratio = self.missing_share(n)
         if ratio <= 1.0:
             return 0
+        self.n_needed = needed_samples(1.0, ratio * sqrt(n), INFINITY)
         if ratio == INFINITY:
             return 2 * self.sample.n_rows
         # Half of what is predicted to be needed: predictions from the first batch err.
-        needed = 0.5 * needed_samples(1.0, ratio * sqrt(n), INFINITY)
-        return <Py_ssize_t> max(2.0 * n, min(needed, 1e18))
+        return <Py_ssize_t> max(2.0 * n, min(0.5 * self.n_needed, 1e18))
 
     cdef Outcome take(self, Split* best) noexcept nogil:
         """Take the leader's split, at bins that need not be in the sample."""
