@@ -1,5 +1,7 @@
 """Losses of two splits on a sample, row by row: see ``loss_comparison.pyx``."""
 
+from libc.stdint cimport int32_t
+
 from sklearn_bandit.tree._common cimport Split
 from sklearn_bandit.tree._criteria.base cimport Criterion
 
@@ -18,6 +20,7 @@ cdef class LossComparison:
     cdef double weight              # of all rows of the sample
 
     cdef void summarise(self) noexcept nogil
+    cdef void leave_whole(self, Split* split, int32_t feature) noexcept nogil
     cdef void set_leader(self, const Split* split) noexcept nogil
     cdef double compare(
         self, const Split* other, double share, double* radius

@@ -8,6 +8,7 @@ weight times how far its difference is from the mean.
 import numpy as np
 
 from libc.math cimport INFINITY
+from libc.stdint cimport int32_t
 
 from sklearn_bandit.bandit._moments cimport weighted_powers
 from sklearn_bandit.bandit._radii cimport (
@@ -16,6 +17,7 @@ from sklearn_bandit.bandit._radii cimport (
     effective_size,
     paired_radius,
 )
+from sklearn_bandit.tree._common cimport MISSING_BIN
 
 
 cdef class LossComparison:
@@ -48,6 +50,18 @@ cdef class LossComparison:
             &self.sample.block, &self.sample.places[0], self.sample.n_rows,
             &self.totals[0],
         )
+
+    cdef void leave_whole(self, Split* split, int32_t feature) noexcept nogil:
+        """No split: as an arm, everything stays left."""
+        cdef Py_ssize_t k
+
+        split.feature = feature
+        split.bin = MISSING_BIN
+        split.next_bin = MISSING_BIN
+        split.missing_left = True
+        split.score = self.criterion.score(&self.totals[0])
+        for k in range(self.criterion.n_channels):
+            split.left[k] = self.totals[k]
 
     cdef void set_leader(self, const Split* split) noexcept nogil:
         """Compute the losses of the leader, whose slot the sample shows."""

@@ -47,6 +47,7 @@ from .exact cimport (
 )
 from .loss_comparison cimport LossComparison
 from .row_sample cimport RowSample, Slots
+from .savings cimport Savings, affords_rows, affords_sample
 from .slots cimport SlotSplitter
 
 cdef enum:
@@ -58,12 +59,6 @@ cdef enum:
     # Nor does a larger sample, whatever the node: its losses no longer fit the cache.
     LARGEST_SAMPLE = 65536
     SAMPLE_BYTES = 1 << 24
-    # While no feature falls, a sample has at most this part (one in so many) of a
-    # node's rows, or what others have saved. Without it, samples that decided nothing
-    # took up to 16% of the insertions of an exact tree (`quality.trees`).
-    FIRST_SHARE = 64
-    # One in so many insertions may be lost to samples that decide nothing.
-    LOST_SHARE = 100
 
 
 cdef class BanditSplitter(SlotSplitter):
@@ -99,8 +94,7 @@ cdef class BanditSplitter(SlotSplitter):
     cdef double[::1] mean               # of the survivors, relative to the leader
     cdef double[::1] radius
     cdef double[::1] scratch
-    cdef bint is_thrifty                # whether samples have to pay for themselves
-    cdef int64_t n_saved                # insertions, less those that were lost
+    cdef Savings savings                # what samples have saved so far
     cdef bint is_decided                # whether the sample has told who is best
     cdef double n_needed                # rows that are predicted to decide
     cdef double gain                    # of the leader on the sample
@@ -118,7 +112,10 @@ cdef class BanditSplitter(SlotSplitter):
         self.takes_any = self.tol >= 1.0
         self.is_subset = sampling.is_subset
         # A subset has nothing but samples, and with a budget they are what it allows.
-        self.is_thrifty = not self.is_subset and self.max_insertions == INT64_MAX
+        self.savings.is_kept = (
+            not self.is_subset and self.max_insertions == INT64_MAX
+        )
+        self.savings.n_saved = sampling.n_saved
         self.min_rows = sampling.min_rows
         self.share = SAMPLE_SHARE
         if self.is_subset:
@@ -149,6 +146,11 @@ cdef class BanditSplitter(SlotSplitter):
     def __dealloc__(self):
         free(self.splits)
 
+    @property
+    def n_saved(self):
+        """Insertions that samples have saved, less those that were lost to them."""
+        return self.savings.n_saved
+
     cdef Outcome search(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
@@ -165,7 +167,7 @@ cdef class BanditSplitter(SlotSplitter):
             or self.set >= 0
             or block.columns == NULL
             or limits.monotonic
-            or not self.affords_sample()
+            or not affords_sample(&self.savings, self.n_insertions)
         ):
             return self.search_exactly(block, ids, n, totals, limits, n_constant, best)
         self.node.block = block
@@ -195,14 +197,6 @@ cdef class BanditSplitter(SlotSplitter):
             self.n_sampled_nodes += self.is_decided or self.n_survivors < self.n_drawn
         return outcome
 
-    cdef bint affords_sample(self) noexcept nogil:
-        """Whether a sample may be lost: others have saved more, or it is very little.
-
-        The account is that of one splitter, which searches node after node: the same
-        for any number of threads.
-        """
-        return not self.is_thrifty or -self.n_saved <= self.n_insertions // LOST_SHARE
-
     cdef void settle(self, int64_t n_spent) noexcept nogil:
         """Enter into the account what a search has saved, of an exact one's insertions.
 
@@ -212,11 +206,11 @@ cdef class BanditSplitter(SlotSplitter):
 
         if self.set >= 0:
             # The histograms are those of an exact search.
-            self.n_saved -= n_spent - self.node.n * self.n_features
+            self.savings.n_saved -= n_spent - self.node.n * self.n_features
         elif self.n_sets > 0:
-            self.n_saved += n_exact // 2 - n_spent
+            self.savings.n_saved += n_exact // 2 - n_spent
         else:
-            self.n_saved += n_exact - n_spent
+            self.savings.n_saved += n_exact - n_spent
 
     cdef Outcome sample_and_compare(self, Split* best) noexcept nogil:
         """Sample until a leader is told from the others; else go on with all rows."""
@@ -253,7 +247,9 @@ cdef class BanditSplitter(SlotSplitter):
                 return self.place(best)
             if self.n_survivors == self.n_drawn and self.n_needed > n_most:
                 n_next = 2 * self.sample.n_rows
-                if self.is_hopeless(n_next):
+                if n < self.n_needed < INFINITY or not affords_rows(
+                    &self.savings, n_next, n, self.n_drawn
+                ):
                     break
         if self.is_subset:
             return self.compare_in_subset(best)
@@ -261,20 +257,6 @@ cdef class BanditSplitter(SlotSplitter):
         if self.fill_set():
             return NOTHING
         return self.compare_exactly(best)
-
-    cdef bint is_hopeless(self, Py_ssize_t n_next) noexcept nogil:
-        """Whether a sample of which no feature has fallen is not worth going on with.
-
-        More rows are needed than there are; or more than it may have, and the next ones
-        are neither few nor paid for by what other samples have saved.
-        """
-        cdef Py_ssize_t n = self.node.n
-
-        if n < self.n_needed < INFINITY:
-            return True
-        return self.is_thrifty and n_next * self.n_drawn > max(
-            n * self.n_drawn // FIRST_SHARE, self.n_saved
-        )
 
     cdef bint fill_set(self) noexcept nogil:
         """Fill histograms of all features for the nodes below; whether that was done.
@@ -335,7 +317,7 @@ cdef class BanditSplitter(SlotSplitter):
                 totals, &scaled, False, split,
             )
             if split.feature < 0:
-                self.leave_whole(split, self.drawn[self.arms[i]])
+                self.losses.leave_whole(split, self.drawn[self.arms[i]])
             elif (
                 self.leader < 0
                 or split.score > self.splits[self.arms[self.leader]].score
@@ -348,18 +330,6 @@ cdef class BanditSplitter(SlotSplitter):
                 if n_tied * random_unit(&self.row_random) < 1.0:
                     self.leader = i
 
-    cdef void leave_whole(self, Split* split, int32_t feature) noexcept nogil:
-        """No split: as an arm, everything stays left."""
-        cdef Py_ssize_t k
-
-        split.feature = feature
-        split.bin = MISSING_BIN
-        split.next_bin = MISSING_BIN
-        split.missing_left = True
-        split.score = self.criterion.score(&self.losses.totals[0])
-        for k in range(self.criterion.n_channels):
-            split.left[k] = self.losses.totals[k]
-
     cdef void drop_worse(self, double share) noexcept nogil:
         """Drop the features that are worse than the leader, and learn what it gains."""
         cdef Py_ssize_t i, j, n_left, slot = self.arms[self.leader]
@@ -367,7 +337,7 @@ cdef class BanditSplitter(SlotSplitter):
 
         self.sample.show(slot)
         self.losses.set_leader(split)
-        self.leave_whole(&self.whole, split.feature)
+        self.losses.leave_whole(&self.whole, split.feature)
         self.gain = self.losses.compare(&self.whole, share, &self.gain_radius)
         for i in range(self.n_survivors):
             self.mean[i] = 0.0
