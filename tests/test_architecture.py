@@ -44,8 +44,6 @@ LONG_FILES = {
     "ensemble/_patches.py",
     "neighbors/_coordinate_sample.pyx",
     "neighbors/_quantized/_search.pyx",
-    # One search: its sampling, comparing and stopping read one state.
-    "tree/_splitters/mab.pyx",
 }
 WIDE_FUNCTIONS = {("neighbors/_coordinate_sample.pyx", "_differences")}
 

@@ -7,6 +7,7 @@ signals, a rare class, a signal in a tail, targets with heavy tails.
 
 import time
 from functools import partial
+from itertools import product
 
 import numpy as np
 from scipy.stats import ttest_1samp
@@ -208,24 +209,25 @@ def root_gains(X, y):
 def roots(options):
     """Roots outside the (tol, delta) rule, by radius and delta."""
     rows = []
+    n_trials = options.rounds or 20
+    rules = list(product(("paired", "bernstein"), (0.1, 0.01, 0.001)))
     for name in list(SETS)[:4]:
-        for radius in ("paired", "bernstein"):
-            for delta in (0.1, 0.01, 0.001):
+        # Roots outside the rule, roots sampled, insertions.
+        counts = np.zeros((len(rules), 3))
+        for seed in range(n_trials):
+            X, y = SETS[name](seed)
+            gains = root_gains(X, y)
+            for count, (radius, delta) in zip(counts, rules, strict=True):
                 stump = tree.DecisionTreeClassifier(
-                    max_depth=1, radius=radius, delta=delta
-                )
-                n_wrong, n_sampled, insertions = 0, 0, []
-                n_trials = options.rounds or 50
-                for seed in range(n_trials):
-                    X, y = SETS[name](seed)
-                    stump.set_params(random_state=seed).fit(X, y)
-                    gains = root_gains(X, y)
-                    worst = (1 - stump.tol) * gains.max()
-                    n_wrong += gains[stump.tree_.feature[0]] < worst
-                    n_sampled += stump.n_sampled_nodes_
-                    insertions.append(stump.n_insertions_ / X.size)
-                row = [name, radius, delta, f"{n_wrong} of {n_trials}"]
-                rows.append([*row, n_sampled, float(np.mean(insertions))])
+                    max_depth=1, radius=radius, delta=delta, random_state=seed
+                ).fit(X, y)
+                worst = (1 - stump.tol) * gains.max()
+                count[0] += gains[stump.tree_.feature[0]] < worst
+                count[1] += stump.n_sampled_nodes_
+                count[2] += stump.n_insertions_ / X.size / n_trials
+        for (n_wrong, n_sampled, insertions), rule in zip(counts, rules, strict=True):
+            row = [name, *rule, f"{n_wrong:.0f} of {n_trials}"]
+            rows.append([*row, int(n_sampled), float(insertions)])
     yield Table(
         title=f"root splits of {N_TRAIN + N_TEST:,} x {N_FEATURES}, tol = 0.1",
         columns=["data", "radius", "delta", "outside", "sampled", "insertions"],

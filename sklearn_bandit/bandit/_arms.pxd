@@ -1,7 +1,7 @@
 """Elimination for kernels: see ``_arms.pyx``.
 
 Survivors are kept compact: position i of every array is the same arm. Means and radii
-are relative to one pivot (differences on common references; the pivot itself has mean
+are relative to one leader (differences on common references; the leader itself has mean
 and radius zero) or, for marginal radii, absolute. Smaller is better.
 """
 
@@ -13,7 +13,7 @@ cdef Py_ssize_t eliminate(
     Py_ssize_t* ids,        # its name; compacted in place
     Py_ssize_t n_alive,
     Py_ssize_t k,           # how many arms are wanted
-    Py_ssize_t* pivot,      # position of the arm kept by identity; follows it
+    Py_ssize_t* leader,      # position of the arm kept by identity; follows it
     Py_ssize_t* kept,       # old positions of the survivors (NULL: not wanted)
     double* scratch,        # room for n_alive doubles
 ) noexcept nogil
@@ -25,9 +25,9 @@ cdef class Arms:
     cdef readonly Py_ssize_t n_used     # references that every survivor has seen
     cdef Py_ssize_t[::1] _ids
     cdef Py_ssize_t[::1] _kept
-    cdef Py_ssize_t _pivot              # position of the pivot (marginal: the leader)
+    cdef Py_ssize_t _leader              # position of the leader
     cdef double[::1] _total             # sum of costs less `_origin`
-    cdef double[::1] _mean              # relative to the pivot, or marginal
+    cdef double[::1] _mean              # relative to the leader, or marginal
     cdef double[::1] _radius
     cdef double[::1] _shift             # about which the moments are taken
     cdef double[:, ::1] _moments        # sums of 1st, 2nd, 4th powers about the shift

@@ -1,9 +1,9 @@
 """Arms: moments of paired differences, and elimination of what cannot be best.
 
 An arm falls when its lower bound is above the k-th smallest upper bound, all bounds
-relative to the same pivot: then k arms are better than it, as surely as the radii hold.
+relative to the same leader: then k arms are better than it, as surely as the radii hold.
 Pruning against the *estimated* k-th best would be unsound: that arm's own error is not
-in the bound. The pivot is kept by identity, never by comparing its bounds, which
+in the bound. The leader is kept by identity, never by comparing its bounds, which
 rounding could turn against it.
 """
 
@@ -87,7 +87,7 @@ cdef Py_ssize_t eliminate(
     Py_ssize_t* ids,
     Py_ssize_t n_alive,
     Py_ssize_t k,
-    Py_ssize_t* pivot,
+    Py_ssize_t* leader,
     Py_ssize_t* kept,
     double* scratch,
 ) noexcept nogil:
@@ -96,7 +96,7 @@ cdef Py_ssize_t eliminate(
     At least k survive: the k arms with the smallest upper bounds have lower bounds
     below the k-th of them.
     """
-    cdef Py_ssize_t i, n_left = 0, old_pivot = pivot[0]
+    cdef Py_ssize_t i, n_left = 0, old_leader = leader[0]
     cdef double bar = INFINITY
 
     if n_alive > k:
@@ -105,8 +105,8 @@ cdef Py_ssize_t eliminate(
         bar = kth_smallest(scratch, n_alive, k)
 
     for i in range(n_alive):
-        if i == old_pivot:
-            pivot[0] = n_left
+        if i == old_leader:
+            leader[0] = n_left
         elif mean[i] - radius[i] > bar:
             continue
         mean[n_left] = mean[i]
@@ -122,7 +122,7 @@ cdef class Arms:
     """The arms of one search, and what its samples say of them.
 
     All survivors see the same references. With paired radii the arms are compared with
-    the pivot, the k-th best so far, by the differences of their costs; when the pivot
+    the leader, the k-th best so far, by the differences of their costs; when the leader
     changes the differences to the new one are summed anew over the batches kept, so
     that two baselines never mix.
 
@@ -131,7 +131,7 @@ cdef class Arms:
     n_arms : int
         Number of arms.
     paired : bool
-        Compare differences to a pivot rather than marginal means.
+        Compare differences to a leader rather than marginal means.
     """
 
     def __cinit__(self, Py_ssize_t n_arms, bint paired):
@@ -140,7 +140,7 @@ cdef class Arms:
         self.n_used = 0
         self._ids = np.arange(n_arms, dtype=np.intp)
         self._kept = np.empty(n_arms, dtype=np.intp)
-        self._pivot = -1
+        self._leader = -1
         self._total = np.zeros(n_arms)
         self._mean = np.zeros(n_arms)
         self._radius = np.full(n_arms, np.inf)
@@ -165,7 +165,7 @@ cdef class Arms:
 
     @property
     def gaps(self):
-        """Mean difference of each survivor to the pivot, or its mean if not paired."""
+        """Mean difference of each survivor to the leader, or its mean if not paired."""
         return np.asarray(self._mean[: self.n_alive]).copy()
 
     @property
@@ -174,16 +174,16 @@ cdef class Arms:
         return np.asarray(self._radius[: self.n_alive]).copy()
 
     def add(self, const double[:, ::1] costs, Py_ssize_t k):
-        """Take a batch of costs, one row a survivor, and choose the pivot.
+        """Take a batch of costs, one row a survivor, and choose the leader.
 
         Parameters
         ----------
         costs : ndarray of shape (n_alive, n_batch)
-            Rewards of the survivors on the same new references.
+            Costs of the survivors on the same new references.
         k : int
-            The pivot is the k-th best arm so far.
+            The leader is the k-th best arm so far.
         """
-        cdef Py_ssize_t pivot, first, i, j
+        cdef Py_ssize_t leader, first, i, j
         cdef double total
 
         if costs.shape[0] != self.n_alive:
@@ -198,16 +198,16 @@ cdef class Arms:
                 for j in range(costs.shape[1]):
                     total += costs[i, j] - self._origin
                 self._total[i] += total
-            pivot = self._kth_best(k)
+            leader = self._kth_best(k)
         self.n_used += costs.shape[1]
 
         if self._paired:
             self._batches.append(np.asarray(costs))
-        if self._pivot >= 0 and (not self._paired or pivot == self._pivot):
-            self._pivot = pivot
+        if self._leader >= 0 and (not self._paired or leader == self._leader):
+            self._leader = leader
             self._add(costs, 0, costs.shape[1])
             return
-        self._pivot = pivot
+        self._leader = leader
         batches = self._batches if self._paired else [costs]
         self._start_moments(batches[0])
         for i, batch in enumerate(batches):
@@ -262,7 +262,7 @@ cdef class Arms:
                 )
             elif radius == "normal":
                 self._radius[i] = normal_radius(variance, n, delta, n_total)
-            elif i == self._pivot:
+            elif i == self._leader:
                 self._mean[i] = 0.0
                 self._radius[i] = 0.0
             elif cost_range > 0.0:
@@ -330,7 +330,7 @@ cdef class Arms:
         cdef Py_ssize_t n_before = self.n_alive
 
         self.n_alive = eliminate(
-            &self._mean[0], &self._radius[0], &self._ids[0], n_before, k, &self._pivot,
+            &self._mean[0], &self._radius[0], &self._ids[0], n_before, k, &self._leader,
             &self._kept[0], &self._scratch[0],
         )
         return self._compact(n_before)
@@ -343,18 +343,18 @@ cdef class Arms:
         ids : ndarray
             Survivors to keep, in increasing order.
         """
-        cdef Py_ssize_t i, old, n_before = self.n_alive, pivot = -1
+        cdef Py_ssize_t i, old, n_before = self.n_alive, leader = -1
         cdef const Py_ssize_t[::1] places = np.searchsorted(self.ids, ids)
 
         for i in range(len(places)):
             old = places[i]
-            if old == self._pivot:
-                pivot = i
+            if old == self._leader:
+                leader = i
             self._mean[i] = self._mean[old]
             self._radius[i] = self._radius[old]
             self._ids[i] = self._ids[old]
             self._kept[i] = old
-        self._pivot = pivot
+        self._leader = leader
         self.n_alive = len(places)
         self._compact(n_before)
 
@@ -388,14 +388,14 @@ cdef class Arms:
     cdef void _add(
         self, const double[:, ::1] costs, Py_ssize_t first, Py_ssize_t last
     ) noexcept nogil:
-        """Add columns of a batch to the moments, relative to the present pivot."""
+        """Add columns of a batch to the moments, relative to the present leader."""
         cdef Py_ssize_t i
         cdef const double* baseline = NULL
 
         if first == last:
             return
         if self._paired:
-            baseline = &costs[self._pivot, first]
+            baseline = &costs[self._leader, first]
         self._n_before = self._n_summed
         self._n_summed += last - first
         for i in range(self.n_alive):
@@ -418,7 +418,7 @@ cdef class Arms:
             for j in range(costs.shape[1]):
                 total += costs[i, j]
                 if self._paired:
-                    total -= costs[self._pivot, j]
+                    total -= costs[self._leader, j]
             self._shift[i] = total / costs.shape[1]
             self._moments[i, 0] = 0.0
             self._moments[i, 1] = 0.0
@@ -437,7 +437,7 @@ cdef class Arms:
         return size
 
     cdef Py_ssize_t _kth_best(self, Py_ssize_t k) noexcept nogil:
-        """Position of the k-th smallest total; the present pivot wins a tie."""
+        """Position of the k-th smallest total; the present leader wins a tie."""
         cdef Py_ssize_t i
         cdef double bar
 
@@ -446,8 +446,8 @@ cdef class Arms:
         for i in range(self.n_alive):
             self._scratch[i] = self._total[i]
         bar = kth_smallest(&self._scratch[0], self.n_alive, k)
-        if self._pivot >= 0 and self._total[self._pivot] == bar:
-            return self._pivot
+        if self._leader >= 0 and self._total[self._leader] == bar:
+            return self._leader
         for i in range(self.n_alive):
             if self._total[i] == bar:
                 return i

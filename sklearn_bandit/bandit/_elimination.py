@@ -34,7 +34,7 @@ class Sampling:
     n_arms, k : int
         Arms that exist, and arms wanted.
     paired : bool
-        Whether arms are compared by differences to a pivot.
+        Whether arms are compared by differences to a leader.
     order : ndarray or None
         The references in the order of their use; None for a stream.
     """
@@ -143,7 +143,7 @@ def n_comparisons(n_arms, settings):
     """How many intervals of a round must hold, for the answer to be right.
 
     The best arm must not fall to any other: one interval each. For ``k > 1`` and
-    differences with a known range the pivot may be any arm, and one arm must not fall
+    differences with a known range the leader may be any arm, and one arm must not fall
     to another by way of it: an interval for each ordered pair. The paired Student
     radius leaves that out; it is asymptotic, and counted.
     """

@@ -15,7 +15,7 @@ cdef struct ProductPowers:
 
 cdef void add_moments(
     const double* costs,        # of one arm on a batch of references
-    const double* baseline,     # those of the pivot (NULL: marginal moments)
+    const double* baseline,     # those of the leader (NULL: marginal moments)
     Py_ssize_t n_batch,
     double shift,               # subtracted first, against cancellation
     double* sums,               # sums of the first, second and fourth powers: added to
@@ -25,6 +25,15 @@ cdef simd_void paired_powers(
     const floating* first,      # values of two arms on the same references
     const floating* second,
     double centre,              # mean of the differences, first less second
+    Py_ssize_t n,
+    double* sums,               # sums of the second and fourth powers: set
+) noexcept nogil
+
+cdef simd_void weighted_powers(
+    const double* first,        # values of two arms on the same references
+    const double* second,
+    const double* weight,       # of the references
+    double centre,              # weighted mean of the differences, first less second
     Py_ssize_t n,
     double* sums,               # sums of the second and fourth powers: set
 ) noexcept nogil

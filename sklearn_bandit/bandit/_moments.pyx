@@ -53,6 +53,30 @@ cdef simd_void paired_powers(
     sums[1] = sum_4
 
 
+cdef simd_void weighted_powers(
+    const double* first,
+    const double* second,
+    const double* weight,
+    double centre,
+    Py_ssize_t n,
+    double* sums,
+) noexcept nogil:
+    """Sums of the second and fourth powers of what each reference adds to the error.
+
+    The weighted mean of the differences, linearised: ``weight (difference - centre)``.
+    """
+    cdef Py_ssize_t j
+    cdef double gap, square, sum_2 = 0.0, sum_4 = 0.0
+
+    for j in range(n):
+        gap = weight[j] * (first[j] - second[j] - centre)
+        square = gap * gap
+        sum_2 += square
+        sum_4 += square * square
+    sums[0] = sum_2
+    sums[1] = sum_4
+
+
 cdef simd_void add_product_powers(
     const double* leader,
     const double* column,

@@ -226,17 +226,17 @@ cpdef double effective_size(double sum_2, double sum_4) noexcept nogil:
 cpdef double hoeffding_radius(
     double sigma, double n_used, double delta, double n_total=INFINITY
 ) noexcept nogil:
-    """Radius for sub-Gaussian rewards: ``sigma sqrt(2 log(1/delta) / n)``.
+    """Radius for sub-Gaussian costs: ``sigma sqrt(2 log(1/delta) / n)``.
 
-    Hoeffding's inequality (1963), as in the thesis, Theorem 1; rewards within an
+    Hoeffding's inequality (1963), as in the thesis, Theorem 1; costs within an
     interval of length R have ``sigma <= R / 2``. Without replacement Hoeffding's own
     bound holds unchanged, and Serfling's factor, in the form of Bardenet and
-    Maillard (2015, Corollary 2.5, for bounded rewards), sharpens it.
+    Maillard (2015, Corollary 2.5, for bounded costs), sharpens it.
 
     Parameters
     ----------
     sigma : float
-        Sub-Gaussian scale of one reward.
+        Sub-Gaussian scale of one cost.
     n_used : float
         Number of references sampled.
     delta : float
@@ -340,7 +340,7 @@ cpdef double normal_radius(
     Parameters
     ----------
     variance : float
-        Sample variance of the rewards.
+        Sample variance of the costs.
     n_used : float
         Number of references sampled.
     delta : float

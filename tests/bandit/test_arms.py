@@ -1,4 +1,4 @@
-"""Arms: moments, change of pivot, elimination."""
+"""Arms: moments, change of leader, elimination."""
 
 import numpy as np
 import pytest
@@ -15,9 +15,9 @@ def batches(rng, sizes, offset=0.0):
     return [c + offset + rng.standard_normal((N_ARMS, len(c))) for c in common]
 
 
-def direct(costs, pivot, delta, n_total):
+def direct(costs, leader, delta, n_total):
     """Gaps and radii from the whole history at once."""
-    differences = costs - costs[pivot]
+    differences = costs - costs[leader]
     n = costs.shape[1]
     centred = differences - differences.mean(axis=1, keepdims=True)
     radii = [
@@ -26,30 +26,30 @@ def direct(costs, pivot, delta, n_total):
         )
         for d in centred
     ]
-    radii[pivot] = 0
+    radii[leader] = 0
     return differences.mean(axis=1), np.array(radii)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e7])
 @pytest.mark.parametrize("k", [1, 3, N_ARMS])
-def test_gaps_and_radii_after_changes_of_pivot(k, offset):
-    """However often the pivot changed, gaps are those of one common baseline."""
+def test_gaps_and_radii_after_changes_of_leader(k, offset):
+    """However often the leader changed, gaps are those of one common baseline."""
     rng = np.random.default_rng(0)
     arms = Arms(N_ARMS, paired=True)
-    history, pivots = [], set()
+    history, leaders = [], set()
     for batch in batches(rng, [50, 50, 100, 200], offset):
         arms.add(batch, k)
         history.append(batch)
         costs = np.hstack(history)
-        pivot = np.argsort(costs.mean(axis=1))[k - 1]
-        pivots.add(pivot)
+        leader = np.argsort(costs.mean(axis=1))[k - 1]
+        leaders.add(leader)
         arms.update_radii("paired", 0.01, 10_000.0)
-        gaps, radii = direct(costs, pivot, 0.01, 10_000)
+        gaps, radii = direct(costs, leader, 0.01, 10_000)
         assert_allclose(arms.gaps, gaps, atol=1e-8)
         # The moments are taken about the first batch's mean, not the last's.
         assert_allclose(arms.radii, radii, rtol=0.05)
         assert_allclose(arms.means, costs.mean(axis=1), rtol=1e-12)
-    assert len(pivots) > 1 or k == N_ARMS
+    assert len(leaders) > 1 or k == N_ARMS
 
 
 @pytest.mark.parametrize("n", [40, 300, 5000])
@@ -59,8 +59,8 @@ def test_radii_are_never_narrower_than_the_formula(n):
     costs = np.random.default_rng(2).standard_normal((N_ARMS, n))
     arms.add(costs, 1)
     arms.update_radii("paired", 1e-5, np.inf)
-    pivot = np.argmin(costs.mean(axis=1))
-    exact = direct(costs, pivot, 1e-5, np.inf)[1]
+    leader = np.argmin(costs.mean(axis=1))
+    exact = direct(costs, leader, 1e-5, np.inf)[1]
     assert (arms.radii >= exact * (1 - 1e-9)).all()
     finite = np.isfinite(exact)
     assert_allclose(arms.radii[finite], exact[finite], rtol=0.02)
@@ -81,8 +81,8 @@ def test_elimination_keeps_histories_aligned():
         alive = alive[kept]
         assert_array_equal(arms.ids, alive)
         costs = history[alive]
-        pivot = np.argsort(costs.mean(axis=1))[1]
-        assert_allclose(arms.gaps, direct(costs, pivot, 0.01, np.inf)[0], atol=1e-9)
+        leader = np.argsort(costs.mean(axis=1))[1]
+        assert_allclose(arms.gaps, direct(costs, leader, 0.01, np.inf)[0], atol=1e-9)
     assert 2 <= len(alive) < N_ARMS
     assert {int(np.argmin(quality))} <= set(alive)
 

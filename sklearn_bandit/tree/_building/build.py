@@ -52,6 +52,8 @@ class Growth:
         best split are then not split.
     gained : float
         Decrease in impurity by the splits above the root.
+    n_saved : int
+        Insertions that samples above the root have saved.
     """
 
     criterion: Criterion
@@ -63,6 +65,7 @@ class Growth:
     min_rows: int = 0
     is_subset: bool = False
     gained: float = 0.0
+    n_saved: int = 0
 
 
 @dataclass(frozen=True)
@@ -101,12 +104,15 @@ class GrownNodes:
         Of the deepest node below the root.
     cost : Cost
         Of the search for their splits.
+    n_saved : int
+        Insertions that samples have saved.
     """
 
     nodes: np.ndarray
     values: np.ndarray
     depth: int
     cost: Cost
+    n_saved: int = 0
 
 
 def grow_tree(estimator, training_set, seed, counts=None, weights=None, budget=None):
@@ -201,7 +207,8 @@ def grow_nodes(estimator, training_set, growth, buffer):
         builder = BestFirstBuilder(*grown_from)
     nodes, values = builder.grow()
     cost = Cost(splitter.n_insertions, splitter.n_sampled_nodes)
-    return GrownNodes(nodes, values, builder.depth, cost)
+    n_saved = getattr(splitter, "n_saved", 0)
+    return GrownNodes(nodes, values, builder.depth, cost, n_saved)
 
 
 def make_splitter(estimator, training_set, growth, constraints=None, count_rows=False):
@@ -281,6 +288,7 @@ def make_splitter(estimator, training_set, growth, constraints=None, count_rows=
             radius=estimator.radius,
             is_subset=growth.is_subset,
             gained=growth.gained,
+            n_saved=growth.n_saved,
         )
         splitter = BanditSplitter(settings, sampling)
     return with_ranks(splitter, training_set, criterion, n_rows)

@@ -33,6 +33,9 @@ class Subtree:
         Of its random choices.
     gained : float
         Decrease in impurity by the splits above it.
+    n_saved : int
+        Its part of the insertions that samples above it have saved; when it is grown,
+        its own included.
 
     Attributes
     ----------
@@ -49,11 +52,12 @@ class Subtree:
         Those that grow in the place of its leaves.
     """
 
-    def __init__(self, ids, depth, seed, gained=0.0):
+    def __init__(self, ids, depth, seed, gained=0.0, n_saved=0):
         self.ids = ids
         self.depth = depth
         self.seed = seed
         self.gained = gained
+        self.n_saved = n_saved
         self.subtrees = {}
 
     def join(self):
@@ -155,10 +159,12 @@ def grow_subtrees(
             min_rows=max_rows + 1,
             is_subset=is_subset,
             gained=subtree.gained,
+            n_saved=subtree.n_saved,
         )
         grown = grow_nodes(estimator, training_set, growth, buffer)
         subtree.nodes, subtree.values = grown.nodes.copy(), grown.values.copy()
         subtree.height, subtree.cost = grown.depth, grown.cost
+        subtree.n_saved = grown.n_saved
         training_set.buffers.append(buffer)
         if max_rows:
             divide(estimator, subtree, max_rows)
@@ -191,7 +197,11 @@ def divide(estimator, subtree, max_rows):
     for i in np.flatnonzero(is_open):
         ids = subtree.ids[ends[i] - nodes["n_node_samples"][i] : ends[i]]
         subtree.subtrees[i] = Subtree(
-            ids, int(depths[i]), random_state.randint(MAX_INT), float(gained[i])
+            ids,
+            int(depths[i]),
+            random_state.randint(MAX_INT),
+            float(gained[i]),
+            subtree.n_saved * len(ids) // len(subtree.ids),
         )
 
 

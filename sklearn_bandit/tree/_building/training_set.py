@@ -168,14 +168,18 @@ def coarse_mean(y):
 
     It is near enough for the squares of centred targets not to cancel, and leaves
     integers and other short numbers exact: the mean of 1 and -1 is zero in any node.
+    A column without a range is its own mean: nothing is left of it to be multiplied
+    with weights, however small both are.
     """
     mean = y.mean(axis=0, dtype=np.float64)
+    smallest = y.min(axis=0)
     with np.errstate(over="ignore"):
-        spread = y.max(axis=0) - y.min(axis=0)
+        spread = y.max(axis=0) - smallest
     step = np.ldexp(1.0, np.frexp(spread)[1] - 11)
     with np.errstate(all="ignore"):
         rounded = np.round(mean / step) * step
-    return np.where(np.isfinite(rounded), rounded, mean)
+    rounded = np.where(np.isfinite(rounded), rounded, mean)
+    return np.where(spread == 0.0, smallest, rounded)
 
 
 def as_counts(weights):

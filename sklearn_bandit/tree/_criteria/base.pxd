@@ -39,7 +39,7 @@ cdef class Criterion:
         self, const double* totals, double lower, double upper, double* out
     ) noexcept nogil
 
-    # -- the bandit's rewards ----
+    # -- the bandit's costs ----
     cdef void losses(
         self, const Block* block, const Split* split, const double* totals,
         double* loss, double* weight,

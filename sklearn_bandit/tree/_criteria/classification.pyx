@@ -227,7 +227,7 @@ cdef class ClassificationCriterion(Criterion):
             out[0] = fraction
             out[1] = 1.0 - fraction
 
-    # -- the bandit's rewards ----
+    # -- the bandit's costs ----
 
     cdef void tabulate(
         self, const Split* split, const double* totals, double* tables

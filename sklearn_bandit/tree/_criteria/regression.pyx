@@ -180,7 +180,7 @@ cdef class RegressionCriterion(Criterion):
         for k in range(self.n_outputs):
             out[k] += self.shift[k]
 
-    # -- the bandit's rewards ----
+    # -- the bandit's costs ----
 
     def find_bounds(self):
         moments = np.asarray(self.moments)
@@ -223,18 +223,18 @@ cdef class RegressionCriterion(Criterion):
         other.
         """
         cdef double y = self.bounds[end, k - 1]
-        cdef double mean = one.left[k] / one.left[0], rival = other.left[k]
+        cdef double mean = one.left[k] / one.left[0], other_mean = other.left[k]
 
         if side & 1:
             mean = (totals[k] - one.left[k]) / (totals[0] - one.left[0])
-        rival /= other.left[0]
+        other_mean /= other.left[0]
         if side & 2:
-            rival = (totals[k] - other.left[k]) / (totals[0] - other.left[0])
+            other_mean = (totals[k] - other.left[k]) / (totals[0] - other.left[0])
         if self.poisson:
-            if mean <= 0.0 or rival <= 0.0:
+            if mean <= 0.0 or other_mean <= 0.0:
                 return INFINITY if end else -INFINITY
-            return mean - rival - y * (log(mean) - log(rival))
-        return (mean - rival) * (mean + rival - 2.0 * y)
+            return mean - other_mean - y * (log(mean) - log(other_mean))
+        return (mean - other_mean) * (mean + other_mean - 2.0 * y)
 
     cdef void losses(
         self, const Block* block, const Split* split, const double* totals,

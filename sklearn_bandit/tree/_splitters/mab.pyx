@@ -13,6 +13,10 @@ the survivors would need more than a fraction of the rows to tell apart, full hi
 of these few decide. Whatever the sample has chosen, a histogram of all rows of the node
 places the threshold.
 
+A sample that decides nothing is lost. While no feature falls it has few rows, or as many
+as others have paid for; and nodes are sampled only while what was lost is covered by
+what was saved, but for a hundredth of all insertions.
+
 What `delta` covers: with probability at least ``1 - delta`` (over the sample, by the
 radii of ``sklearn_bandit.bandit``, with a union bound over features and rounds) the
 gain of the chosen feature is within the tolerance of the best feature's, both at the
@@ -23,21 +27,14 @@ thresholds for all of them. The chosen feature's own threshold is the best of al
 import numpy as np
 
 from libc.math cimport INFINITY, ceil, log2, sqrt
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from sklearn_bandit._core.memory cimport allocate
 from sklearn_bandit._core.random cimport random_unit
-from sklearn_bandit._core.simd cimport simd_void
 from sklearn_bandit.bandit._arms cimport eliminate
-from sklearn_bandit.bandit._radii cimport (
-    MIN_EFFECTIVE,
-    bernstein_radius,
-    effective_size,
-    paired_radius,
-    split_delta,
-)
+from sklearn_bandit.bandit._radii cimport needed_samples, split_delta
 from sklearn_bandit.tree._common cimport MISSING_BIN, SMALL, Block, Limits, Split
 
 from .exact cimport (
@@ -48,7 +45,9 @@ from .exact cimport (
     UNDECIDED,
     Outcome,
 )
+from .loss_comparison cimport LossComparison
 from .row_sample cimport RowSample, Slots
+from .savings cimport Savings, affords_rows, affords_sample
 from .slots cimport SlotSplitter
 
 cdef enum:
@@ -79,27 +78,25 @@ cdef class BanditSplitter(SlotSplitter):
     cdef double tol                     # share of the gain that may be lost
     cdef bint takes_any                 # all of it: no split is as good as any
     cdef double allowance               # what may be lost however small the gain
-    cdef bint bernstein                 # radii for losses of a known range
     cdef bint is_subset
     cdef Py_ssize_t share               # of a node's rows, one in so many is sampled
     cdef RowSample sample
     cdef int32_t[::1] order             # features as they were before the draw
     cdef uint64_t row_random            # random numbers for the sample
-    cdef double[::1] leader_loss
-    cdef double[::1] rival_loss
-    cdef double[::1] row_weight
-    cdef double[::1] sample_totals
+    cdef LossComparison losses          # of two splits, on the sample
     cdef double[:, ::1] lefts           # totals of the left child, for each slot
     cdef Split* splits                  # best split on the sample, for each slot
     cdef Split whole                    # no split at all
-    cdef Py_ssize_t n_alive             # survivors
+    cdef Py_ssize_t n_survivors
     cdef Py_ssize_t leader              # which of the survivors; -1: no split is seen
     cdef Py_ssize_t[::1] arms           # slots of the survivors
-    cdef Py_ssize_t[::1] fallen         # scratch: slots before an elimination
+    cdef Py_ssize_t[::1] before         # scratch: slots before an elimination
     cdef double[::1] mean               # of the survivors, relative to the leader
     cdef double[::1] radius
     cdef double[::1] scratch
+    cdef Savings savings                # what samples have saved so far
     cdef bint is_decided                # whether the sample has told who is best
+    cdef double n_needed                # rows that are predicted to decide
     cdef double gain                    # of the leader on the sample
     cdef double gain_radius
 
@@ -113,32 +110,31 @@ cdef class BanditSplitter(SlotSplitter):
         self.batch_size = sampling.batch_size
         self.tol = sampling.tol
         self.takes_any = self.tol >= 1.0
-        self.bernstein = sampling.radius == "bernstein"
         self.is_subset = sampling.is_subset
+        # A subset has nothing but samples, and with a budget they are what it allows.
+        self.savings.is_kept = (
+            not self.is_subset and self.max_insertions == INT64_MAX
+        )
+        self.savings.n_saved = sampling.n_saved
         self.min_rows = sampling.min_rows
         self.share = SAMPLE_SHARE
         if self.is_subset:
             self.min_rows = 2 * self.batch_size
             self.share = SUBSET_SHARE
             self.allowance = self.tol * sampling.gained
-        if self.bernstein:
-            self.criterion.find_bounds()
         room = min(LARGEST_SAMPLE, SAMPLE_BYTES // n_slots)
         room = max(min(sampling.n_samples // self.share, room), self.batch_size)
         self.sample = RowSample(self.criterion, self.histograms, room, n_slots)
         self.order = np.empty(self.n_features, dtype=np.int32)
         # Numbers of its own: features are drawn as without sampling.
         self.row_random = ~self.random
-        self.leader_loss = np.empty(room)
-        self.rival_loss = np.empty(room)
-        self.row_weight = np.empty(room)
-        self.sample_totals = np.empty(n_channels)
+        self.losses = LossComparison(self.criterion, self.sample, sampling.radius)
         self.lefts = np.empty((n_slots + 1, n_channels))
         self.mean = np.empty(n_slots)
         self.radius = np.empty(n_slots)
         self.scratch = np.empty(n_slots)
         self.arms = np.empty(n_slots, dtype=np.intp)
-        self.fallen = np.empty(n_slots, dtype=np.intp)
+        self.before = np.empty(n_slots, dtype=np.intp)
         self.splits = <Split*> allocate(n_slots, sizeof(Split))
         if self.splits == NULL:
             raise MemoryError
@@ -150,12 +146,18 @@ cdef class BanditSplitter(SlotSplitter):
     def __dealloc__(self):
         free(self.splits)
 
+    @property
+    def n_saved(self):
+        """Insertions that samples have saved, less those that were lost to them."""
+        return self.savings.n_saved
+
     cdef Outcome search(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil:
         cdef Py_ssize_t n_known = n_constant[0]
         cdef uint64_t random = self.random
+        cdef int64_t n_before = self.n_insertions
         cdef Outcome outcome
 
         if self.is_subset and n < self.min_rows:
@@ -165,6 +167,7 @@ cdef class BanditSplitter(SlotSplitter):
             or self.set >= 0
             or block.columns == NULL
             or limits.monotonic
+            or not affords_sample(&self.savings, self.n_insertions)
         ):
             return self.search_exactly(block, ids, n, totals, limits, n_constant, best)
         self.node.block = block
@@ -178,8 +181,9 @@ cdef class BanditSplitter(SlotSplitter):
         if self.n_drawn == 0:
             return NOTHING
         outcome = self.sample_and_compare(best)
+        self.settle(self.n_insertions - n_before)
         self.clear_arms()
-        if self.set >= 0 or (outcome == NOTHING and self.n_alive < self.n_drawn):
+        if self.set >= 0 or (outcome == NOTHING and self.n_survivors < self.n_drawn):
             # As if nothing had been sampled: the same features, in the same order.
             memcpy(
                 &self.features[0], &self.order[0], self.n_features * sizeof(int32_t)
@@ -190,11 +194,26 @@ cdef class BanditSplitter(SlotSplitter):
                 block, ids, n, totals, limits, n_constant, best
             )
         elif outcome == SAMPLED or outcome == FOUND:
-            self.n_sampled_nodes += self.is_decided or self.n_alive < self.n_drawn
+            self.n_sampled_nodes += self.is_decided or self.n_survivors < self.n_drawn
         return outcome
 
+    cdef void settle(self, int64_t n_spent) noexcept nogil:
+        """Enter into the account what a search has saved, of an exact one's insertions.
+
+        Those subtract histograms where they can, so that they insert half of the rows.
+        """
+        cdef int64_t n_exact = self.node.n * self.n_drawn
+
+        if self.set >= 0:
+            # The histograms are those of an exact search.
+            self.savings.n_saved -= n_spent - self.node.n * self.n_features
+        elif self.n_sets > 0:
+            self.savings.n_saved += n_exact // 2 - n_spent
+        else:
+            self.savings.n_saved += n_exact - n_spent
+
     cdef Outcome sample_and_compare(self, Split* best) noexcept nogil:
-        """Sample until a leader is told from its rivals; else go on with all rows."""
+        """Sample until a leader is told from the others; else go on with all rows."""
         cdef Py_ssize_t n = self.node.n
         cdef Py_ssize_t n_most = max(
             min(n // self.share, self.sample.room), self.batch_size
@@ -205,14 +224,14 @@ cdef class BanditSplitter(SlotSplitter):
         self.kind = SMALL if self.histograms.is_small_sample(n_most) else 0
         n_rounds = 1 + <Py_ssize_t> ceil(log2(<double> n_most / self.batch_size))
         self.sample.n_rows = 0
-        self.n_alive = self.n_drawn
+        self.n_survivors = self.n_drawn
         self.leader = -1
         self.is_decided = True
-        for i in range(self.n_alive):
+        for i in range(self.n_survivors):
             self.arms[i] = i
         while self.sample.n_rows < n_most:
             n_next = min(n_next, n_most)
-            if not self.can_pay((n_next - self.sample.n_rows) * self.n_alive):
+            if not self.can_pay((n_next - self.sample.n_rows) * self.n_survivors):
                 if self.leader < 0:
                     return OUT_OF_BUDGET
                 return self.take(best)
@@ -222,13 +241,16 @@ cdef class BanditSplitter(SlotSplitter):
             if self.leader < 0:
                 break
             share = split_delta(self.delta, self.n_drawn, n_round, n_rounds)
-            self.drop_rivals(share)
+            self.drop_worse(share)
             n_next = self.plan()
             if n_next == 0:
                 return self.place(best)
-            if self.n_alive == self.n_drawn and n_next > n:
-                # Nobody falls, and more rows are needed than there are.
-                break
+            if self.n_survivors == self.n_drawn and self.n_needed > n_most:
+                n_next = 2 * self.sample.n_rows
+                if n < self.n_needed < INFINITY or not affords_rows(
+                    &self.savings, n_next, n, self.n_drawn
+                ):
+                    break
         if self.is_subset:
             return self.compare_in_subset(best)
         self.is_decided = False
@@ -241,14 +263,14 @@ cdef class BanditSplitter(SlotSplitter):
 
         Where features tie, they will tie in the nodes below as well. Over the levels on
         which nodes are large enough to be sampled, full histograms of the survivors
-        alone take ``levels * n * n_alive`` insertions. With those of all features to
+        alone take ``levels * n * n_survivors`` insertions. With those of all features to
         subtract from, each level after this one takes half of its rows at most.
         """
         cdef double levels = 1.0 + log2(<double> self.node.n / self.min_rows)
 
         if (
             self.n_sets == 0
-            or 2.0 * levels * self.n_alive <= (levels + 1.0) * self.n_features
+            or 2.0 * levels * self.n_survivors <= (levels + 1.0) * self.n_features
         ):
             return False
         self.set = self.take_set(self.node.block, self.node.ids, self.node.n)
@@ -258,7 +280,7 @@ cdef class BanditSplitter(SlotSplitter):
         """Empty the histograms of the survivors."""
         cdef Py_ssize_t i
 
-        for i in range(self.n_alive):
+        for i in range(self.n_survivors):
             self.histograms.clear(self.arms[i], self.kind)
 
     cdef void add_batch(self, Py_ssize_t n_next) noexcept nogil:
@@ -268,14 +290,14 @@ cdef class BanditSplitter(SlotSplitter):
 
         slots.features = &self.drawn[0]
         slots.used = &self.arms[0]
-        slots.n_used = self.n_alive
+        slots.n_used = self.n_survivors
         self.sample.add(&self.node, n_next, &slots, &self.row_random)
-        for i in range(self.n_alive):
+        for i in range(self.n_survivors):
             self.sample.fill(first, self.arms[i], self.kind)
 
     cdef void find_leader(self) noexcept nogil:
         """Find each survivor's best split on the sample, and the best of these."""
-        cdef double* totals = &self.sample_totals[0]
+        cdef double* totals = &self.losses.totals[0]
         cdef Py_ssize_t i, n_used = self.sample.n_rows, n_tied = 1
         cdef double share = <double> n_used / self.node.n
         cdef Limits scaled = self.node.limits[0]
@@ -285,10 +307,8 @@ cdef class BanditSplitter(SlotSplitter):
         scaled.n_rows = n_used
         scaled.min_samples_leaf = <Py_ssize_t> (scaled.min_samples_leaf * share)
         scaled.min_weight_leaf *= share
-        self.criterion.summarise(
-            &self.sample.block, &self.sample.places[0], n_used, totals
-        )
-        for i in range(self.n_alive):
+        self.losses.summarise()
+        for i in range(self.n_survivors):
             split = &self.splits[self.arms[i]]
             split.feature = -1
             split.score = -INFINITY
@@ -297,7 +317,7 @@ cdef class BanditSplitter(SlotSplitter):
                 totals, &scaled, False, split,
             )
             if split.feature < 0:
-                self.leave_whole(split, self.drawn[self.arms[i]])
+                self.losses.leave_whole(split, self.drawn[self.arms[i]])
             elif (
                 self.leader < 0
                 or split.score > self.splits[self.arms[self.leader]].score
@@ -310,97 +330,42 @@ cdef class BanditSplitter(SlotSplitter):
                 if n_tied * random_unit(&self.row_random) < 1.0:
                     self.leader = i
 
-    cdef void leave_whole(self, Split* split, int32_t feature) noexcept nogil:
-        """No split: as an arm, everything stays left."""
-        cdef Py_ssize_t k
-
-        split.feature = feature
-        split.bin = MISSING_BIN
-        split.next_bin = MISSING_BIN
-        split.missing_left = True
-        split.score = self.criterion.score(&self.sample_totals[0])
-        for k in range(self.criterion.n_channels):
-            split.left[k] = self.sample_totals[k]
-
-    cdef void drop_rivals(self, double share) noexcept nogil:
-        """Drop the rivals that are worse than the leader, and learn what it gains."""
+    cdef void drop_worse(self, double share) noexcept nogil:
+        """Drop the features that are worse than the leader, and learn what it gains."""
         cdef Py_ssize_t i, j, n_left, slot = self.arms[self.leader]
         cdef Split* split = &self.splits[slot]
-        cdef double total = 0.0
 
         self.sample.show(slot)
-        self.criterion.losses(
-            &self.sample.block, split, &self.sample_totals[0], &self.leader_loss[0],
-            &self.row_weight[0],
-        )
-        for j in range(self.sample.n_rows):
-            total += self.row_weight[j]
-        self.leave_whole(&self.whole, split.feature)
-        self.gain = self.compare(&self.whole, total, share, &self.gain_radius)
-        for i in range(self.n_alive):
+        self.losses.set_leader(split)
+        self.losses.leave_whole(&self.whole, split.feature)
+        self.gain = self.losses.compare(&self.whole, share, &self.gain_radius)
+        for i in range(self.n_survivors):
             self.mean[i] = 0.0
             self.radius[i] = 0.0
-            self.fallen[i] = self.arms[i]
+            self.before[i] = self.arms[i]
             if i != self.leader:
                 self.sample.show(self.arms[i])
-                self.mean[i] = self.compare(
-                    &self.splits[self.arms[i]], total, share, &self.radius[i]
+                self.mean[i] = self.losses.compare(
+                    &self.splits[self.arms[i]], share, &self.radius[i]
                 )
         n_left = eliminate(
-            &self.mean[0], &self.radius[0], &self.arms[0], self.n_alive, 1,
+            &self.mean[0], &self.radius[0], &self.arms[0], self.n_survivors, 1,
             &self.leader, NULL, &self.scratch[0],
         )
         j = 0
-        for i in range(self.n_alive):
-            if j < n_left and self.arms[j] == self.fallen[i]:
+        for i in range(self.n_survivors):
+            if j < n_left and self.arms[j] == self.before[i]:
                 j += 1
             else:
-                self.histograms.clear(self.fallen[i], self.kind)
-        self.n_alive = n_left
-
-    cdef double compare(
-        self, const Split* rival, double total, double share, double* radius
-    ) noexcept nogil:
-        """Mean difference of a rival's losses and the leader's, and its radius.
-
-        The sample shows the rival's slot.
-        """
-        cdef Split* leader = &self.splits[self.arms[self.leader]]
-        cdef Py_ssize_t n = self.sample.n_rows
-        cdef double mean, variance, size, sum_2, sum_4
-
-        self.criterion.losses(
-            &self.sample.block, rival, &self.sample_totals[0], &self.rival_loss[0], NULL
-        )
-        # The mean of the losses is the impurity of the children, which is known.
-        mean = (leader.score - rival.score) / (total * self.criterion.n_outputs)
-        add_powers(
-            &self.rival_loss[0], &self.leader_loss[0], &self.row_weight[0], n, mean,
-            &sum_2, &sum_4,
-        )
-        variance = n * sum_2 / (total * total)
-        size = effective_size(sum_2, sum_4)
-        if not self.bernstein:
-            radius[0] = paired_radius(variance, n, size, share)
-        elif size < MIN_EFFECTIVE:
-            # The bound holds for the values that the sample gives the children. Those
-            # that rest on a handful of rows are not the ones that all rows would give.
-            radius[0] = INFINITY
-        else:
-            radius[0] = bernstein_radius(
-                variance,
-                self.criterion.difference_range(rival, leader, &self.sample_totals[0])
-                * n / total,
-                n, share,
-            )
-        return mean
+                self.histograms.clear(self.before[i], self.kind)
+        self.n_survivors = n_left
 
     cdef double missing_share(self, double n_rows) noexcept nogil:
         """By how much radii are too large to decide, if the sample had so many rows.
 
-        At most 1: the leader is shown to beat no split, and no rival can be better by
-        more than `tol` times what the leader gains at least. Or no rival can be better
-        by more than the allowance.
+        At most 1: the leader is shown to beat no split, and no survivor can be better
+        by more than `tol` times what the leader gains at least. Or no survivor can be
+        better by more than the allowance.
         """
         cdef double unsure = 0.0 if self.takes_any else self.tol * self.gain_radius
         cdef double most = 0.0, most_allowed = 0.0
@@ -410,7 +375,7 @@ cdef class BanditSplitter(SlotSplitter):
             most = INFINITY
             if self.gain > 0.0:
                 most = self.gain_radius / self.gain
-        for i in range(self.n_alive):
+        for i in range(self.n_survivors):
             if i == self.leader:
                 continue
             most = max(
@@ -434,15 +399,16 @@ cdef class BanditSplitter(SlotSplitter):
         """
         cdef double n = self.sample.n_rows, ratio
 
-        if self.n_alive == 1:
+        if self.n_survivors == 1:
             return 0
         ratio = self.missing_share(n)
         if ratio <= 1.0:
             return 0
+        self.n_needed = needed_samples(1.0, ratio * sqrt(n), INFINITY)
         if ratio == INFINITY:
             return 2 * self.sample.n_rows
         # Half of what is predicted to be needed: predictions from the first batch err.
-        return <Py_ssize_t> max(2.0 * n, min(0.5 * n * ratio * ratio, 1e18))
+        return <Py_ssize_t> max(2.0 * n, min(0.5 * self.n_needed, 1e18))
 
     cdef Outcome take(self, Split* best) noexcept nogil:
         """Take the leader's split, at bins that need not be in the sample."""
@@ -478,14 +444,14 @@ cdef class BanditSplitter(SlotSplitter):
 
     cdef Outcome compare_exactly(self, Split* best) noexcept nogil:
         """Decide between the survivors by full histograms."""
-        if not self.can_pay(self.node.n * self.n_alive):
+        if not self.can_pay(self.node.n * self.n_survivors):
             if self.leader < 0:
                 return OUT_OF_BUDGET
             return self.take(best)
         self.clear_arms()
         self.kind = 0
         best.score = -INFINITY
-        self.search_slots(&self.arms[0], self.n_alive, best)
+        self.search_slots(&self.arms[0], self.n_survivors, best)
         return NOTHING if best.feature < 0 else FOUND
 
     cdef Outcome compare_in_subset(self, Split* best) noexcept nogil:
@@ -497,12 +463,12 @@ cdef class BanditSplitter(SlotSplitter):
 
         if self.leader < 0 or self.missing_share(self.node.n) > 1.0:
             return UNDECIDED
-        if not self.can_pay(self.node.n * self.n_alive):
+        if not self.can_pay(self.node.n * self.n_survivors):
             return UNDECIDED
         self.clear_arms()
         self.kind = 0
-        self.fill_slots(&self.arms[0], self.n_alive)
-        for i in range(self.n_alive):
+        self.fill_slots(&self.arms[0], self.n_survivors)
+        for i in range(self.n_survivors):
             split = &self.splits[self.arms[i]]
             split.feature = -1
             split.score = -INFINITY
@@ -515,7 +481,7 @@ cdef class BanditSplitter(SlotSplitter):
         self.gain_radius = shrink * (self.gain_radius + self.radius[self.leader])
         self.gain = split.score - self.criterion.score(self.node.totals)
         self.gain /= weight * self.criterion.n_outputs
-        for i in range(self.n_alive):
+        for i in range(self.n_survivors):
             if i != self.leader:
                 self.radius[i] = shrink * (self.radius[i] + self.radius[self.leader])
                 self.mean[i] = split.score - self.splits[self.arms[i]].score
@@ -525,22 +491,3 @@ cdef class BanditSplitter(SlotSplitter):
             return UNDECIDED
         self.accept(split, best)
         return FOUND
-
-cdef simd_void add_powers(
-    const double* rival, const double* leader, const double* weight, Py_ssize_t n,
-    double mean, double* sum_2, double* sum_4,
-) noexcept nogil:
-    """Sums of the second and fourth powers of what each row adds to the error.
-
-    The weighted mean of the differences, linearised: ``weight (difference - mean)``.
-    """
-    cdef double d, square, second = 0.0, fourth = 0.0
-    cdef Py_ssize_t i
-
-    for i in range(n):
-        d = weight[i] * (rival[i] - leader[i] - mean)
-        square = d * d
-        second += square
-        fourth += square * square
-    sum_2[0] = second
-    sum_4[0] = fourth

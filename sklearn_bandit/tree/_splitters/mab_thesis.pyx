@@ -57,7 +57,7 @@ cdef class ThesisSplitter(Splitter):
     cdef int32_t[::1] drawn
     cdef Py_ssize_t[::1] slots          # of the features that still have arms
     cdef readonly double[:, :, ::1] cells   # feature drawn, bin, statistic
-    cdef uint8_t[:, ::1] alive          # arms: feature drawn, last bin on the left
+    cdef uint8_t[:, ::1] survivors          # arms: feature drawn, last bin on the left
     cdef double[:, ::1] mean
     cdef double[:, ::1] radius
     cdef double[::1] left
@@ -79,7 +79,7 @@ cdef class ThesisSplitter(Splitter):
         self.drawn = np.empty(n_slots, dtype=np.int32)
         self.slots = np.empty(n_slots, dtype=np.intp)
         self.cells = np.empty((n_slots, N_SLOTS, self.n_stats))
-        self.alive = np.empty((n_slots, N_SLOTS), dtype=np.uint8)
+        self.survivors = np.empty((n_slots, N_SLOTS), dtype=np.uint8)
         self.mean = np.empty((n_slots, N_SLOTS))
         self.radius = np.empty((n_slots, N_SLOTS))
         self.left = np.empty(self.n_stats)
@@ -89,14 +89,14 @@ cdef class ThesisSplitter(Splitter):
         self, const Block* block, const uint32_t* ids, Py_ssize_t n,
         const double* totals, const Limits* limits, Py_ssize_t* n_constant, Split* best,
     ) noexcept nogil:
-        cdef Py_ssize_t n_used = 0, n_new, n_arms, n_alive, n_round = 0
+        cdef Py_ssize_t n_used = 0, n_new, n_arms, n_survivors, n_round = 0
         cdef Py_ssize_t n_rounds = n // self.batch_size + 1
 
         if n < 2 * self.batch_size or limits.monotonic:
             return self.search_exactly(block, ids, n, totals, limits, n_constant, best)
         n_arms = self.start(n_constant[0])
-        n_alive = n_arms
-        while n_used < n and n_alive > 1:
+        n_survivors = n_arms
+        while n_used < n and n_survivors > 1:
             n_new = min(self.batch_size, n - n_used)
             if not self.can_pay(n_new * self.count_features()):
                 if n_used == 0:
@@ -105,16 +105,16 @@ cdef class ThesisSplitter(Splitter):
             self.add_batch(block, ids, n, n_new)
             n_used += n_new
             n_round += 1
-            n_alive = self.eliminate(
+            n_survivors = self.eliminate(
                 split_delta(self.delta, n_arms, n_round, n_rounds)
             )
-        if n_alive == 1:
+        if n_survivors == 1:
             return self.take_best(best)
         return self.compare_exactly(block, ids, n, totals, limits, best)
 
     cdef Py_ssize_t start(self, Py_ssize_t n_constant) noexcept nogil:
         """Draw the features; all of their thresholds are arms."""
-        cdef Py_ssize_t slot, n_alive = 0
+        cdef Py_ssize_t slot, n_survivors = 0
         cdef int bin
 
         self.n_drawn = min(self.max_features, self.n_features - n_constant)
@@ -126,20 +126,20 @@ cdef class ThesisSplitter(Splitter):
             memset(
                 &self.cells[slot, 0, 0], 0, N_SLOTS * self.n_stats * sizeof(double)
             )
-            memset(&self.alive[slot, 0], 0, N_SLOTS)
+            memset(&self.survivors[slot, 0], 0, N_SLOTS)
             # A single arm is taken without a sample.
             memset(&self.mean[slot, 0], 0, N_SLOTS * sizeof(double))
             for bin in range(self.n_bins[self.drawn[slot]] - 1):
-                self.alive[slot, bin] = True
-                n_alive += 1
-        return n_alive
+                self.survivors[slot, bin] = True
+                n_survivors += 1
+        return n_survivors
 
-    cdef bint is_alive(self, Py_ssize_t slot) noexcept nogil:
+    cdef bint survives(self, Py_ssize_t slot) noexcept nogil:
         """Whether any threshold of a feature is still an arm."""
         cdef int bin
 
         for bin in range(self.n_bins[self.drawn[slot]] - 1):
-            if self.alive[slot, bin]:
+            if self.survivors[slot, bin]:
                 return True
         return False
 
@@ -148,7 +148,7 @@ cdef class ThesisSplitter(Splitter):
         cdef Py_ssize_t slot, n_features = 0
 
         for slot in range(self.n_drawn):
-            if self.is_alive(slot):
+            if self.survives(slot):
                 self.slots[n_features] = slot
                 n_features += 1
         return n_features
@@ -196,11 +196,11 @@ cdef class ThesisSplitter(Splitter):
         """Estimate every arm, drop the worse ones; returns how many are left."""
         cdef double size = self.weight * self.weight / self.squared_weight
         cdef double first, second, bound = INFINITY
-        cdef Py_ssize_t slot, k, n_alive = 0
+        cdef Py_ssize_t slot, k, n_survivors = 0
         cdef int bin
 
         for slot in range(self.n_drawn):
-            if not self.is_alive(slot):
+            if not self.survives(slot):
                 continue
             for k in range(self.n_stats):
                 self.total[k] = 0.0
@@ -210,7 +210,7 @@ cdef class ThesisSplitter(Splitter):
             for bin in range(self.n_bins[self.drawn[slot]] - 1):
                 for k in range(self.n_stats):
                     self.left[k] += self.cells[slot, bin, k]
-                if not self.alive[slot, bin]:
+                if not self.survivors[slot, bin]:
                     continue
                 first = 0.0
                 second = 0.0
@@ -223,13 +223,13 @@ cdef class ThesisSplitter(Splitter):
                 bound = min(bound, first + self.radius[slot, bin])
         for slot in range(self.n_drawn):
             for bin in range(self.n_bins[self.drawn[slot]] - 1):
-                if not self.alive[slot, bin]:
+                if not self.survivors[slot, bin]:
                     continue
                 if self.mean[slot, bin] - self.radius[slot, bin] > bound:
-                    self.alive[slot, bin] = False
+                    self.survivors[slot, bin] = False
                 else:
-                    n_alive += 1
-        return n_alive
+                    n_survivors += 1
+        return n_survivors
 
     cdef void add_side(
         self, const double* stats, const double* less, double* first, double* second
@@ -287,7 +287,7 @@ cdef class ThesisSplitter(Splitter):
         best.feature = -1
         for slot in range(self.n_drawn):
             for bin in range(self.n_bins[self.drawn[slot]] - 1):
-                if self.alive[slot, bin] and self.mean[slot, bin] < mean:
+                if self.survivors[slot, bin] and self.mean[slot, bin] < mean:
                     mean = self.mean[slot, bin]
                     best.feature = self.drawn[slot]
                     best.bin = bin
@@ -314,11 +314,11 @@ cdef class ThesisSplitter(Splitter):
         best.feature = -1
         best.score = -INFINITY
         for slot in range(self.n_drawn):
-            if not self.is_alive(slot):
+            if not self.survives(slot):
                 continue
             memset(allowed, 0, sizeof(allowed))
             for bin in range(self.n_bins[self.drawn[slot]] - 1):
-                if self.alive[slot, bin]:
+                if self.survivors[slot, bin]:
                     allowed[bin >> 6] |= (<uint64_t> 1) << (bin & 63)
             self.histograms.fill(block, ids, n, &self.drawn[slot], 1, 0, 0)
             self.scan_allowed(

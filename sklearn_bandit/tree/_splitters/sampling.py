@@ -34,6 +34,8 @@ class Sampling:
         gain less may lose `tol` times as much instead of that share of their own gain.
         Without it, a tree of depth 8 on ten million rows took 2.8 times as long and was
         no better (`forest.solvers`).
+    n_saved : int
+        Insertions that samples above the root have saved: see ``savings.pxd``.
     """
 
     has_missing: np.ndarray
@@ -45,3 +47,4 @@ class Sampling:
     radius: str = "paired"
     is_subset: bool = False
     gained: float = 0.0
+    n_saved: int = 0
