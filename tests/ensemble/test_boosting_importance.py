@@ -121,22 +121,23 @@ def test_scaled_pairs():
 
 
 def test_l2_means_what_it_means_in_exact():
-    """The first tree's values shrink as much, though the sample is a tenth."""
+    """The first tree's values are as large, though the sample is a tenth."""
     X, y = make_regression()
-    spread = {}
-    for solver in ("exact", "mab"):
-        for l2 in (0.0, 2000.0):
-            model = HistGradientBoostingRegressor(
-                max_iter=1,
-                learning_rate=1.0,
-                l2_regularization=l2,
-                batch_size=4000,
-                **SAMPLED | {"solver": solver},
-            ).fit(X, y)
-            spread[solver, l2] = np.std(model.predict(X))
-    assert spread["exact", 2000.0] < 0.8 * spread["exact", 0.0]
-    # Ten times the term would make it 0.3 times as large.
-    assert_allclose(spread["mab", 2000.0], spread["exact", 2000.0], rtol=0.08)
+
+    def spread(solver, l2):
+        model = HistGradientBoostingRegressor(
+            max_iter=1,
+            learning_rate=1.0,
+            l2_regularization=l2,
+            batch_size=4000,
+            **SAMPLED | {"solver": solver},
+        ).fit(X, y)
+        return np.std(model.predict(X))
+
+    # Sums that are not scaled to all rows would act like ten times the term.
+    assert spread("exact", 20_000.0) < 0.55 * spread("exact", 2000.0)
+    # Over six seeds the two differ by 0.8% (standard deviation), at most by 1.8%.
+    assert_allclose(spread("mab", 2000.0), spread("exact", 2000.0), rtol=0.04)
 
 
 def test_large_leaves_are_as_large_as_in_exact():
@@ -203,38 +204,55 @@ def test_auto_wants_rows_of_the_rarest_class():
     assert rarest_class(np.array([0, 0, 0, 3, 3])) == 2
 
 
-@pytest.mark.parametrize("weights", [False, True])
+def best_steps(loss, y, base, weights, leaf):
+    """Best steps of leaves from all rows: Newton's, or the best constants."""
+    if loss.differentiable:
+        g, h = loss.gradient_hessian(
+            y_true=y, raw_prediction=np.full(len(y), base), sample_weight=weights
+        )
+        return -np.bincount(leaf, g) / np.bincount(leaf, np.broadcast_to(h, g.shape))
+    return np.array(
+        [
+            loss.fit_intercept_only(
+                y_true=y[leaf == i] - base,
+                sample_weight=None if weights is None else weights[leaf == i],
+            )
+            for i in range(leaf.max() + 1)
+        ]
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     "loss", ["squared_error", "absolute_error", "gamma", "poisson", "quantile"]
 )
-def test_all_losses_come_close_to_exact(loss, weights):
+def test_steps_of_all_losses_are_those_of_all_rows(loss, weighted):
+    """Up to noise: heavy rows are drawn more often and count less.
+
+    The slope of the sample's steps over the best ones was 0.97 to 1.03 over six seeds.
+    With equal weights of all sampled rows it was 1.11 to 1.24 for the squared error.
+    """
     X, y = make_regression(30_000)
     y = np.exp(y / 4)
-    sample_weight = np.random.RandomState(0).exponential(size=len(y))
-    parameters = {
-        "loss": loss,
-        "quantile": 0.9 if loss == "quantile" else None,
-        "max_iter": 20,
-        "max_leaf_nodes": 8,
-        "batch_size": 6000,
-    }
-    losses = {}
-    for solver in ("exact", "mab"):
-        model = HistGradientBoostingRegressor(
-            **parameters, **SAMPLED | {"solver": solver}
-        ).fit(X[:20_000], y[:20_000], sample_weight[:20_000] if weights else None)
-        raw = model._raw_predict(X[20_000:])[:, 0]
-        losses[solver] = (
-            model._loss(
-                y_true=y[20_000:],
-                raw_prediction=raw,
-                sample_weight=sample_weight[20_000:] if weights else None,
-            )
-            + model._loss.constant_to_optimal_zero(y[20_000:]).mean()
-        )
-    assert model.n_sampled_iterations_ > 0
-    # Samples of 6,000 rows of 20,000 are noisy; wrong weights would cost far more.
-    assert losses["mab"] < 1.05 * losses["exact"]
+    rng = np.random.RandomState(0)
+    weights = rng.exponential(size=len(y)) if weighted else None
+    model = HistGradientBoostingRegressor(
+        loss=loss,
+        quantile=0.9 if loss == "quantile" else None,
+        max_iter=1,
+        max_leaf_nodes=8,
+        learning_rate=1.0,
+        batch_size=6000,
+        **SAMPLED,
+    ).fit(X, y, weights)
+    assert model.n_sampled_iterations_ == 1
+    base = model._baseline_prediction[0, 0]
+    steps, leaf = np.unique(model._raw_predict(X)[:, 0] - base, return_inverse=True)
+    assert len(steps) == 8
+    best = best_steps(model._loss, y, base, weights, leaf)
+    counts = np.bincount(leaf)
+    slope = (counts * best) @ steps / ((counts * best) @ best)
+    assert_allclose(slope, 1.0, atol=0.05)
 
 
 def test_models_tell_whether_they_sampled():

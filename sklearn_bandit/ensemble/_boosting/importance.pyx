@@ -20,16 +20,19 @@ import numpy as np
 
 from cython.parallel cimport prange
 from libc.math cimport sqrtf
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 from sklearn_bandit._core.simd cimport simd_void
 
 cdef enum:
     # Rows of a task, whose probabilities stay in the first-level cache.
     TASK_ROWS = 4096
+    # Bits of a probability in the integers that probabilities are summed in.
+    BITS = 30
 
-# A probability of 1 in the integers that probabilities are summed in.
-cdef double ONE = 4294967296.0
+# A probability of 1 in these: it fits 32 bits, which processors convert several at a
+# time.
+cdef float ONE = 1073741824.0
 
 # Scores beyond this do not fit single precision.
 cdef double MAX_MU = 3e38
@@ -61,8 +64,18 @@ cdef simd_void _divide(float* squares, Py_ssize_t n, float mu) noexcept nogil:
         squares[i] = p if p < 1.0 else 1.0
 
 
-cdef inline uint64_t _as_integer(float p) noexcept nogil:
-    return <uint64_t> (p * ONE)
+cdef inline int32_t _as_integer(float p) noexcept nogil:
+    return <int32_t> (p * ONE)
+
+
+cdef simd_void _sum(const float* p, Py_ssize_t n, uint64_t* out) noexcept nogil:
+    """Sum of probabilities."""
+    cdef uint64_t total = 0
+    cdef Py_ssize_t i
+
+    for i in range(n):
+        total += _as_integer(p[i])
+    out[0] = total
 
 
 def solve_mu(scores, size):
@@ -157,9 +170,9 @@ cdef class RowDraw:
             The rows, ascending.
         """
         cdef Py_ssize_t n_tasks = self.before.shape[0] - 1, task
-        cdef uint64_t first = <uint64_t> (point * (ONE - 1.0))
+        cdef uint64_t first = <uint64_t> (point * (<double> ONE - 1.0))
         cdef uint32_t[::1] rows = np.empty(
-            (self.before[n_tasks] + first) >> 32, dtype=np.uint32
+            (self.before[n_tasks] + first) >> BITS, dtype=np.uint32
         )
 
         for task in prange(n_tasks, nogil=True, num_threads=self.n_threads):
@@ -185,8 +198,7 @@ cdef uint64_t _fill_task(
     else:
         for i in range(start, stop):
             out[i] = 1.0
-    for i in range(start, stop):
-        total += _as_integer(out[i])
+    _sum(&out[start], stop - start, &total)
     return total
 
 
@@ -195,13 +207,13 @@ cdef void _draw_task(
     uint32_t[::1] rows
 ) noexcept nogil:
     """Write those of a task's rows that are drawn to their places."""
-    cdef Py_ssize_t place = sum >> 32, last = last_sum >> 32, i = start
+    cdef Py_ssize_t place = sum >> BITS, last = last_sum >> BITS, i = start
     cdef uint64_t next_sum
 
     while place < last:
         next_sum = sum + _as_integer(p[i])
         rows[place] = <uint32_t> i  # stays if the row is drawn
-        place += (next_sum >> 32) - (sum >> 32)
+        place += (next_sum >> BITS) - (sum >> BITS)
         sum = next_sum
         i += 1
 

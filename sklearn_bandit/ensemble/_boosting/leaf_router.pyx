@@ -14,14 +14,17 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
-from sklearn_bandit._core.simd cimport simd_void
+from sklearn_bandit._core.simd cimport inline_void, simd_void
 
 cdef enum:
     BLOCK_ROWS = 4096
     # Blocks whose sums are added up before those of other tasks.
     TASK_BLOCKS = 16
+    MOST_LEAVES = 256
+    # Sums of a leaf that take turns: an addition does not wait for the one before.
+    N_SUMS = 4
 
-MAX_LEAVES = 256
+MAX_LEAVES = MOST_LEAVES
 
 
 cdef simd_void _route_numerical(
@@ -62,6 +65,26 @@ cdef void _route_categorical(
     for i in range(n):
         if leaves[i] == leaf and not (left_bins[bins[i] // 32] >> (bins[i] % 32)) & 1:
             leaves[i] = new
+
+
+cdef inline_void _sum_block(
+    const int width, const uint8_t* leaves, const float* gradients, Py_ssize_t n,
+    Py_ssize_t n_cells, double* parts
+) noexcept nogil:
+    """Add gradients, hessians and 1 to the cell of each row's leaf."""
+    cdef Py_ssize_t i
+    cdef double* cell
+    cdef double g, h, one
+
+    for i in range(n):
+        cell = parts + (i % N_SUMS) * n_cells + 4 * <Py_ssize_t> leaves[i]
+        # All is read before anything is written.
+        g = cell[0] + gradients[width * i]
+        h = cell[1] + (1.0 if width == 1 else gradients[width * i + width - 1])
+        one = cell[2] + 1.0
+        cell[0] = g
+        cell[1] = h
+        cell[2] = one
 
 
 cdef class LeafRouter:
@@ -234,19 +257,22 @@ cdef class LeafRouter:
         uint8_t[::1] leaves,
         double[:, ::1] sums,
     ) noexcept nogil:
-        cdef Py_ssize_t i, n
-        cdef bint constant = gradients.shape[1] == 1
-        cdef double* cell
+        cdef double[N_SUMS * MOST_LEAVES * 4] parts
+        cdef Py_ssize_t i, j, n, n_cells = 4 * sums.shape[0]
 
+        memset(parts, 0, N_SUMS * n_cells * sizeof(double))
         while start < end:
             n = min(BLOCK_ROWS, end - start)
             self._route_block(0, columns, start, n, &leaves[start])
-            for i in range(start, start + n):
-                cell = &sums[leaves[i], 0]
-                cell[0] += gradients[i, 0]
-                cell[1] += 1.0 if constant else gradients[i, 1]
-                cell[2] += 1.0
+            if gradients.shape[1] == 1:
+                _sum_block(1, &leaves[start], &gradients[start, 0], n, n_cells, parts)
+            else:
+                _sum_block(2, &leaves[start], &gradients[start, 0], n, n_cells, parts)
             start += n
+        for i in range(sums.shape[0]):
+            for j in range(3):
+                for n in range(N_SUMS):
+                    sums[i, j] += parts[n * n_cells + 4 * i + j]
 
 
 def add_leaves(
