@@ -13,6 +13,7 @@ in the order of the trees.
 
 import numpy as np
 
+from cpython.exc cimport PyErr_CheckSignals
 from cython.parallel cimport prange
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memcpy
@@ -40,13 +41,16 @@ cdef extern from "tree_registers.h":
         bint has_sets
         int pair_shift
         bint is_small
-    bint has_registers "skb_has_registers"() noexcept nogil
-    void add_leaves_avx512 "skb_add_leaves_avx512"(
-        const BinnedTree* tree, const BinnedRows* rows, double* sums
+    int PORTABLY "SKB_PORTABLY"
+    int BY_AVX2 "SKB_BY_AVX2"
+    int BY_AVX512 "SKB_BY_AVX512"
+    bint can_add_leaves "skb_can_add_leaves"(int kernel) noexcept nogil
+    void add_leaves "skb_add_leaves"(
+        int kernel, const BinnedTree* tree, const BinnedRows* rows, double* sums
     ) noexcept nogil
-    void add_leaves_portable "skb_add_leaves_portable"(
-        const BinnedTree* tree, const BinnedRows* rows, double* sums
-    ) noexcept nogil
+
+# From the slowest to the fastest.
+KERNELS = {"portable": PORTABLY, "avx2": BY_AVX2, "avx512": BY_AVX512}
 
 cdef enum:
     MISSING_BIN = 255
@@ -100,12 +104,12 @@ cdef class PackedBooster:
     cdef Py_ssize_t[::1] features       # of each column
     cdef uint8_t[::1] sends_left        # whether missing values are in the first bin
     cdef int pair_shift                 # where a node has the number of its pair
-    cdef bint uses_registers
+    cdef int kernel
 
     def __init__(self, list predictors, Py_ssize_t n_classes, bin_mapper):
         self.n_trees = len(predictors)
         self.n_classes = n_classes
-        self.uses_registers = has_registers()
+        self.kernel = max(each for each in KERNELS.values() if can_add_leaves(each))
         sizes = [len(predictor.nodes) for predictor in predictors]
         table = np.concatenate([predictor.nodes for predictor in predictors])
         self.first = np.cumsum([0, *sizes], dtype=np.intp)
@@ -258,6 +262,7 @@ cdef class PackedBooster:
             (n_threads, block_rows * (n_columns + stride) + ROW_PADDING), np.uint8
         )
         for start in range(0, n, CHUNK_ROWS):
+            PyErr_CheckSignals()
             m = min(<Py_ssize_t> CHUNK_ROWS, n - start)
             self.assigner.assign(
                 X[start:start + m], None, columns[:, :m], has_missing, n_threads
@@ -321,11 +326,22 @@ cdef class PackedBooster:
             packed.is_small = (
                 self.first_node[tree + 1] - self.first_node[tree] <= TREE_NODES
             )
-            if self.uses_registers:
-                add_leaves_avx512(&packed, &binned, to)
-            else:
-                add_leaves_portable(&packed, &binned, to)
+            add_leaves(self.kernel, &packed, &binned, to)
 
-    def use_registers(self, bint wanted):
-        """Use registers of AVX-512 if there are any; for tests of the other way."""
-        self.uses_registers = wanted and has_registers()
+    def use_kernel(self, name):
+        """Use another kernel, if this processor has it; for tests.
+
+        Parameters
+        ----------
+        name : {"portable", "avx2", "avx512"}
+            The kernel.
+
+        Returns
+        -------
+        bool
+            Whether this processor has it.
+        """
+        if not can_add_leaves(KERNELS[name]):
+            return False
+        self.kernel = KERNELS[name]
+        return True

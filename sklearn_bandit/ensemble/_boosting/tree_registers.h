@@ -12,8 +12,8 @@
 
    The root is node 0, node 1 is empty. A tree of at most 64 nodes is four registers of
    AVX-512: to look a node up for 16 rows is two permutations and a choice. The nodes of
-   larger trees are gathered, as the bins are. Without AVX-512 the rows advance together,
-   one level at a time. */
+   larger trees are gathered, as the bins are; with AVX2 those of all trees. Without
+   either, rows advance together one level at a time. */
 
 #ifndef SKLEARN_BANDIT_TREE_REGISTERS_H
 #define SKLEARN_BANDIT_TREE_REGISTERS_H
@@ -30,6 +30,8 @@
 #define SKB_GROUP_ROWS 128
 /* Rows are read in fours of bytes. */
 #define SKB_ROW_PADDING 4
+
+enum { SKB_PORTABLY, SKB_BY_AVX2, SKB_BY_AVX512 };
 
 typedef struct {
     const uint8_t* rows;        /* bins, row by row, readable SKB_ROW_PADDING beyond */
@@ -53,7 +55,6 @@ SKB_INLINED int skb_goes_right(uint32_t node, uint32_t bin, const uint32_t* sets
     return bin > (node & 255);
 }
 
-/* Add the value of each row's leaf to its sum. */
 static void skb_add_leaves_portable(
     const skb_binned_tree* tree, const skb_binned_rows* rows, double* sums)
 {
@@ -93,7 +94,6 @@ static void skb_add_leaves_portable(
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define SKB_HAS_REGISTERS
 #include <immintrin.h>
 
 #define SKB_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
@@ -194,14 +194,89 @@ SKB_AVX512 static void skb_add_leaves_avx512(
     else skb_add_leaves_gathered(0, tree, rows, sums);
 }
 
-static int skb_has_registers(void)
+/* The same for eight rows at a time. */
+__attribute__((target("avx2")))
+static void skb_add_leaves_avx2(
+    const skb_binned_tree* tree, const skb_binned_rows* rows, double* sums)
 {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    const int* nodes = (const int*) tree->nodes;
+    const __m256i byte = _mm256_set1_epi32(255), one = _mm256_set1_epi32(1);
+    const __m256i column_mask = _mm256_set1_epi32((1 << (tree->pair_shift - 8)) - 1);
+    const __m256i pair_mask = _mm256_set1_epi32(0x3FFFFFFF);
+    const __m128i pair_shift = _mm_cvtsi32_si128(tree->pair_shift);
+    const __m256i offsets = _mm256_mullo_epi32(
+        _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+        _mm256_set1_epi32((int) rows->stride));
+    const ptrdiff_t whole = rows->n & ~(ptrdiff_t) 31;
+    for (ptrdiff_t start = 0; start < whole; start += 32) {
+        __m256i at[4], node[4];
+        for (int v = 0; v < 4; v++) at[v] = _mm256_setzero_si256();
+        for (;;) {
+            _Pragma("GCC unroll 4")
+            for (int v = 0; v < 4; v++) node[v] = _mm256_i32gather_epi32(nodes, at[v], 4);
+            const __m256i all = _mm256_and_si256(
+                _mm256_and_si256(node[0], node[1]), _mm256_and_si256(node[2], node[3]));
+            if (_mm256_movemask_ps(_mm256_castsi256_ps(all)) == 0xFF) break;
+            _Pragma("GCC unroll 4")
+            for (int v = 0; v < 4; v++) {
+                const uint8_t* x = rows->rows + (start + 8 * v) * rows->stride;
+                const __m256i done = _mm256_srai_epi32(node[v], 31);
+                /* A leaf reads the first column. */
+                const __m256i column = _mm256_andnot_si256(
+                    done, _mm256_and_si256(_mm256_srli_epi32(node[v], 8), column_mask));
+                const __m256i bin = _mm256_and_si256(byte, _mm256_i32gather_epi32(
+                    (const int*) x, _mm256_add_epi32(offsets, column), 1));
+                __m256i right = _mm256_cmpgt_epi32(bin, _mm256_and_si256(node[v], byte));
+                if (tree->has_sets) {
+                    const __m256i sorted = _mm256_andnot_si256(
+                        done, _mm256_srai_epi32(_mm256_slli_epi32(node[v], 1), 31));
+                    const __m256i word = _mm256_add_epi32(
+                        _mm256_slli_epi32(_mm256_and_si256(node[v], byte), 3),
+                        _mm256_srli_epi32(bin, 5));
+                    const __m256i found = _mm256_mask_i32gather_epi32(
+                        one, (const int*) tree->sets, word, sorted, 4);
+                    const __m256i bit = _mm256_and_si256(one, _mm256_srlv_epi32(
+                        found, _mm256_and_si256(bin, _mm256_set1_epi32(31))));
+                    right = _mm256_blendv_epi8(
+                        right, _mm256_cmpeq_epi32(bit, one), sorted);
+                }
+                __m256i next = _mm256_srl_epi32(
+                    _mm256_and_si256(node[v], pair_mask), pair_shift);
+                next = _mm256_sub_epi32(_mm256_add_epi32(next, next), right);
+                at[v] = _mm256_blendv_epi8(next, at[v], done);
+            }
+        }
+        uint32_t leaf[32];
+        for (int v = 0; v < 4; v++)
+            _mm256_storeu_si256((__m256i*) (leaf + 8 * v), node[v]);
+        for (int i = 0; i < 32; i++)
+            sums[start + i] += tree->values[leaf[i] & 0x7FFFFFFFu];
+    }
+    const skb_binned_rows rest = {
+        rows->rows + whole * rows->stride, rows->stride, rows->n - whole};
+    skb_add_leaves_portable(tree, &rest, sums + whole);
+}
+
+static int skb_can_add_leaves(int kernel)
+{
+    if (kernel == SKB_BY_AVX512)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    return kernel == SKB_PORTABLY || __builtin_cpu_supports("avx2");
 }
 #else
-static int skb_has_registers(void) { return 0; }
+static int skb_can_add_leaves(int kernel) { return kernel == SKB_PORTABLY; }
 #define skb_add_leaves_avx512 skb_add_leaves_portable
+#define skb_add_leaves_avx2 skb_add_leaves_portable
 #endif
+
+/* Add the value of each row's leaf to its sum, by a kernel that this processor has. */
+static void skb_add_leaves(
+    int kernel, const skb_binned_tree* tree, const skb_binned_rows* rows, double* sums)
+{
+    if (kernel == SKB_BY_AVX512) skb_add_leaves_avx512(tree, rows, sums);
+    else if (kernel == SKB_BY_AVX2) skb_add_leaves_avx2(tree, rows, sums);
+    else skb_add_leaves_portable(tree, rows, sums);
+}
 
 #endif
