@@ -10,7 +10,13 @@ import sys
 import pytest
 from fault_families import FAMILIES
 from fault_processes import run_apart
-from thread_programs import ROUNDS, shared_queries, shared_search, simultaneous_fits
+from thread_programs import (
+    ROUNDS,
+    shared_packing,
+    shared_queries,
+    shared_search,
+    simultaneous_fits,
+)
 
 SEARCHES = [
     {},
@@ -36,6 +42,11 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no forkserver")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_threads_ask_one_estimator(family):
     check(shared_queries, family)
+
+
+@pytest.mark.parametrize("family", ["forest", "patches", "boosting, samples"])
+def test_threads_pack_one_model(family):
+    check(shared_packing, family)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

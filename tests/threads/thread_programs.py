@@ -6,6 +6,7 @@ The threads of Python are the subject. Each runs kernels on one thread of OpenMP
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 
 import numpy as np
 from fault_families import answer, make_data, make_family
@@ -39,6 +40,18 @@ def shared_queries(family):
         said = together(lambda part: answer(model, part), parts * 2)
         for here, there in zip(expected * 2, said, strict=True):
             np.testing.assert_array_equal(here, there)
+    return True
+
+
+def shared_packing(family):
+    """Threads that ask a model for the first time, all at once: its trees are packed."""
+    X, y = make_data(family, 3_000, 12)
+    fitted = make_family(family).fit(X, y)
+    expected = answer(fitted, X)
+    for _ in range(ROUNDS):
+        model = deepcopy(fitted)
+        for said in together(lambda rows, m=model: answer(m, rows), [X] * N_THREADS):
+            np.testing.assert_array_equal(said, expected)
     return True
 
 
