@@ -2,8 +2,8 @@
 
 The call is the one that a user writes, with its validation, on a fitted model that has
 predicted before. All sides have forests of as many trees of full depth, from the same
-training set (LightGBM: from a part of it); scikit-learn and treelite have the very same trees as we do, and their
-results are checked to be the same.
+training set (LightGBM: from a part of it); scikit-learn and treelite have the very same
+trees as we do, and their results are checked to be the same.
 """
 
 from functools import cache

@@ -44,7 +44,7 @@ def shared_queries(family):
 
 
 def shared_packing(family):
-    """Threads that ask a model for the first time, all at once: its trees are packed."""
+    """Threads ask a model for the first time, all at once: its trees are packed."""
     X, y = make_data(family, 3_000, 12)
     fitted = make_family(family).fit(X, y)
     expected = answer(fitted, X)
