@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sklearn_bandit.bandit._votes import look_schedule, margin_bound
+from sklearn_bandit.bandit import normal_quantile
+from sklearn_bandit.bandit._votes import look_delta, look_schedule, margin_bound
 
 
 def test_looks_end_with_all_voters():
@@ -17,6 +18,27 @@ def test_looks_end_with_all_voters():
 def test_a_smaller_delta_has_larger_quantiles():
     strict, loose = (look_schedule(100, delta)[1][:-1] for delta in (0.001, 0.1))
     assert all(a > b for a, b in zip(strict, loose, strict=True))
+
+
+@pytest.mark.parametrize("delta", [0.2, 0.01, 1e-6, 1e-300])
+@pytest.mark.parametrize("n_total", [11, 50, 200, 10_000])
+def test_a_look_has_a_share_of_delta(n_total, delta):
+    ends = look_schedule(n_total, delta)[0][:-1]
+    assert delta / len(ends) <= look_delta(ends, n_total, delta) * (1 + 1e-9)
+    assert look_delta(ends, n_total, delta) <= delta
+
+
+def test_paths_pass_the_quantile_with_probability_delta():
+    """Mean margins of voters in random order, all of which are normal around 0."""
+    rng, n_total, delta, n_runs = np.random.default_rng(0), 200, 0.05, 20_000
+    ends = np.array(look_schedule(n_total, delta)[0][:-1])
+    margins = rng.standard_normal((n_runs, n_total))
+    margins -= margins.mean(axis=1, keepdims=True)
+    sums = margins.cumsum(axis=1)[:, ends - 1]
+    scores = sums / ends / np.sqrt((1 / ends - 1 / n_total) * n_total / (n_total - 1))
+    quantile = normal_quantile(look_delta(list(ends), n_total, delta))
+    share = np.mean((scores > quantile).any(axis=1))
+    assert 0.5 * delta < share <= delta + 3 * np.sqrt(delta / n_runs)
 
 
 def test_a_lead_larger_than_those_not_asked_is_certain():

@@ -191,6 +191,30 @@ def test_few_trees_disagree_with_all_at_most_delta(Forest):
     )
 
 
+def test_a_row_that_asks_all_trees_gets_the_class_of_all():
+    """Ties of means are broken as without sampling, in blocks and one by one."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (3000, 4)).astype(float)
+    y = rng.integers(0, 3, 3000)
+    model = ensemble.RandomForestClassifier(
+        30, max_depth=3, class_weight={0: 0.1, 1: 0.1, 2: 0.1}, random_state=0
+    ).fit(X, y)
+    # The first two classes are level in each tree: sums differ by rounding at most.
+    for tree in model.estimators_:
+        value = tree.tree_.value
+        value[:, 0, 1] = value[:, 0, 0]
+    exact = model.predict(X)
+    model.set_params(predict_delta=0.01)
+    found, n_asked = model.predict(X), model.count_trees(X)
+    asked_all = n_asked == 30
+    assert asked_all.sum() > 100
+    np.testing.assert_array_equal(found[asked_all], exact[asked_all])
+    rows = np.flatnonzero(asked_all)[:20]
+    np.testing.assert_array_equal(
+        np.concatenate([model.predict(X[i : i + 1]) for i in rows]), exact[rows]
+    )
+
+
 def test_all_trees_are_asked_by_default_and_for_several_outputs():
     model, X, y = fitted()
     assert (model.count_trees(X) == 10).all()
@@ -222,7 +246,7 @@ def boosting_data(seed):
     return X, y
 
 
-@pytest.mark.parametrize("uses_registers", [True, False])
+@pytest.mark.parametrize("kernel", ["avx512", "avx2", "portable"])
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -230,11 +254,13 @@ def boosting_data(seed):
         {"categorical_features": [0, 4]},
         {"max_leaf_nodes": 2},
         {"max_leaf_nodes": 32},
+        {"max_leaf_nodes": 33, "min_samples_leaf": 2},
+        {"max_leaf_nodes": None, "min_samples_leaf": 1, "categorical_features": [0]},
         {"min_samples_leaf": 5000},
     ],
 )
 @pytest.mark.parametrize("task", ["regression", "two", "many"])
-def test_boosted_models_predict_as_scikit_learn(task, parameters, uses_registers):
+def test_boosted_models_predict_as_scikit_learn(task, parameters, kernel):
     X, y = boosting_data(0)
     if task == "regression":
         model = ensemble.HistGradientBoostingRegressor(max_iter=12, **parameters)
@@ -249,17 +275,27 @@ def test_boosted_models_predict_as_scikit_learn(task, parameters, uses_registers
     expected = raw_reference(model, test)
     model._raw_predict(test)
     packed = packed_form(packed_boosters, model)
-    packed.use_registers(uses_registers)
+    if not packed.use_kernel(kernel):
+        pytest.skip("this processor has no such kernel")
     for part in (test, np.asfortranarray(test), test[:1], test[:63], test[:129]):
         np.testing.assert_array_equal(model._raw_predict(part), expected[: len(part)])
     stages = [*model.staged_predict(test[:50])]
     np.testing.assert_array_equal(stages[-1], model.predict(test[:50]))
 
 
-def test_large_boosted_trees_are_left_to_scikit_learn():
-    X, y = boosting_data(0)
-    model = ensemble.HistGradientBoostingRegressor(max_iter=3, max_leaf_nodes=60)
-    model.fit(X, y)
+def test_trees_with_more_sets_than_a_byte_numbers_are_left_to_scikit_learn():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 250, (6000, 3)).astype(float)
+    y = rng.normal(size=6000)
+    model = ensemble.HistGradientBoostingRegressor(
+        max_iter=2,
+        max_leaf_nodes=1200,
+        min_samples_leaf=1,
+        categorical_features=[0, 1, 2],
+        early_stopping=False,
+    ).fit(X, y)
+    n_sets = [len(trees[0].raw_left_cat_bitsets) for trees in model._predictors]
+    assert max(n_sets) > 256
     np.testing.assert_array_equal(model._raw_predict(X), raw_reference(model, X))
     assert packed_form(packed_boosters, model) is None
 

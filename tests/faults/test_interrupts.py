@@ -91,3 +91,29 @@ def test_queries_are_interrupted(interrupt):
         ask_again_and_again()
     assert interrupt.cpu_seconds < MOST_CPU_SECONDS
     np.testing.assert_array_equal(answer(model, atoms), said)
+
+
+@pytest.mark.parametrize(
+    ("family", "parameters"),
+    [
+        ("forest", {"n_estimators": 50}),
+        ("forest", {"n_estimators": 50, "predict_delta": 0.001}),
+        ("boosting", {"max_iter": 50}),
+    ],
+)
+def test_predictions_are_interrupted(family, parameters, interrupt):
+    X, y = make_data(family, 5_000, 12)
+    model = make_family(family).set_params(**parameters).fit(X, y)
+    said = answer(model, X)
+    rows = np.tile(X, (200, 1))
+
+    def predict_again_and_again():
+        end = time.monotonic() + MOST_SECONDS
+        while time.monotonic() < end:
+            model.predict(rows)
+
+    interrupt.send_after(np.random.default_rng(os.getpid()).uniform(0.05, 0.5))
+    with pytest.raises(KeyboardInterrupt):
+        predict_again_and_again()
+    assert interrupt.cpu_seconds < MOST_CPU_SECONDS
+    np.testing.assert_array_equal(answer(model, X), said)

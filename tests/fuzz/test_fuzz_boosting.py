@@ -13,6 +13,9 @@ from fuzz_checks import (
 from fuzz_profile import fuzzed
 from fuzz_strategies import BOOSTERS, DENSE, PLAIN, learning_cases
 from sklearn.base import is_classifier
+from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import (
+    BaseHistGradientBoosting,
+)
 from test_fuzz_trees import ANY_WEIGHTS, MISSING, check_monotone
 from threadpoolctl import threadpool_limits
 
@@ -146,3 +149,32 @@ def test_any_number_of_threads_gives_the_same_model(case):
         with threadpool_limits(n_threads, "openmp"):
             other = fitted(case)[0]
         np.testing.assert_array_equal(first.predict(X), other.predict(X))
+
+
+@fuzzed(
+    learning_cases(
+        BOOSTERS,
+        missing=("none", "some"),
+        weights=ANY_WEIGHTS,
+        fixed=FEW,
+        target_values=("normal", "few"),
+        layouts=DENSE,
+        **SMALL,
+    ),
+    n_short=25,
+)
+def test_packed_trees_predict_as_the_trees_themselves(case):
+    try:
+        model, X, _, _ = fitted(case)
+        # The second call packs the trees, if the first did not.
+        answers = [attempt(model._raw_predict, X) for _ in range(2)]
+    except Refused:
+        return
+    expected = np.zeros_like(answers[0]) + model._baseline_prediction
+    rows = np.asarray(model._preprocess_X(X, reset=False))
+    expected = np.asfortranarray(expected)
+    BaseHistGradientBoosting._predict_iterations(
+        model, rows, model._predictors, expected, False, 1
+    )
+    for found in answers:
+        np.testing.assert_array_equal(found, expected)

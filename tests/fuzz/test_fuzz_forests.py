@@ -14,6 +14,9 @@ from fuzz_strategies import FORESTS, PLAIN, learning_cases
 from sklearn.base import is_classifier
 from test_fuzz_trees import ANY_WEIGHTS, MISSING, check_monotone
 
+from sklearn_bandit._compat import validate_X_predict
+from sklearn_bandit.ensemble._forest_prediction import average_trees
+
 FEW_TREES = {"n_estimators": 3}
 SMALL = {"most_rows": 513, "most_features": 33}
 
@@ -160,3 +163,34 @@ def test_any_number_of_jobs_grows_the_same_forest(case):
             np.testing.assert_array_equal(tree.tree_.threshold, same.tree_.threshold)
             np.testing.assert_array_equal(tree.tree_.value, same.tree_.value)
         np.testing.assert_array_equal(first.predict(X), other.predict(X))
+
+
+@fuzzed(
+    learning_cases(
+        FORESTS,
+        missing=("none", "some"),
+        weights=ANY_WEIGHTS,
+        most_outputs=3,
+        fixed={"n_estimators": 5},
+        most_rows=1251,
+        most_features=64,
+    ),
+    n_short=25,
+)
+def test_packed_trees_predict_as_the_trees_themselves(case):
+    try:
+        forest, X, _, _ = fitted(case)
+    except Refused:
+        return
+    method = "predict_proba" if is_classifier(forest) else "predict"
+    # The second call packs the trees, if the first did not.
+    answers = [getattr(forest, method)(X) for _ in range(2)]
+    rows = validate_X_predict(forest, X)
+    expected = average_trees(forest.estimators_, rows, method)
+    for found in answers:
+        for one, other in zip(as_list(found), as_list(expected), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def as_list(value):
+    return value if isinstance(value, list) else [value]

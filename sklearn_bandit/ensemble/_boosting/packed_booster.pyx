@@ -2,8 +2,8 @@
 
 The thresholds that the trees have for a feature, at most 254 of them, cut its values
 into bins: ``x > t`` is the same for values in double precision and for the numbers of
-their bins. A tree of up to 32 leaves is then 64 words, which ``tree_registers.h`` keeps
-in registers while rows pass through it.
+their bins. A node is then a word of 32 bits, and ``tree_registers.h`` keeps a tree of up
+to 32 leaves in registers while rows pass through it.
 
 Missing values have no branch of their own: a feature has a column of bins for the nodes
 that send them left, in which they are in the first bin, and one for the nodes that send
@@ -13,6 +13,7 @@ in the order of the trees.
 
 import numpy as np
 
+from cpython.exc cimport PyErr_CheckSignals
 from cython.parallel cimport prange
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memcpy
@@ -33,22 +34,34 @@ cdef extern from "tree_registers.h":
         const uint8_t* rows
         Py_ssize_t stride
         Py_ssize_t n
-    bint has_registers "skb_has_registers"() noexcept nogil
-    void add_leaves_avx512 "skb_add_leaves_avx512"(
-        const uint32_t* nodes, const uint32_t* sets, bint has_sets,
-        const BinnedRows* rows, const double* values, double* sums
+    ctypedef struct BinnedTree "skb_binned_tree":
+        const uint32_t* nodes
+        const double* values
+        const uint32_t* sets
+        bint has_sets
+        int pair_shift
+        bint is_small
+    int PORTABLY "SKB_PORTABLY"
+    int BY_AVX2 "SKB_BY_AVX2"
+    int BY_AVX512 "SKB_BY_AVX512"
+    bint can_add_leaves "skb_can_add_leaves"(int kernel) noexcept nogil
+    void add_leaves "skb_add_leaves"(
+        int kernel, const BinnedTree* tree, const BinnedRows* rows, double* sums
     ) noexcept nogil
-    void add_leaves_portable "skb_add_leaves_portable"(
-        const uint32_t* nodes, const uint32_t* sets, bint has_sets,
-        const BinnedRows* rows, const double* values, double* sums
-    ) noexcept nogil
+
+# From the slowest to the fastest.
+KERNELS = {"portable": PORTABLY, "avx2": BY_AVX2, "avx512": BY_AVX512}
 
 cdef enum:
     MISSING_BIN = 255
     MAX_THRESHOLDS = 254
     # A threshold of infinity: only missing values are beyond it.
     LAST_BIN = 254
-    MAX_COLUMNS = 1 << 16
+    # Bits of a node for the column and the pair of children: all but the lowest eight,
+    # and the two flags.
+    INDEX_BITS = 22
+    # Sets of categories that a tree may have: their number has eight bits.
+    MAX_SETS = 256
     # Rows whose bins are made at a time, by all threads.
     CHUNK_ROWS = 1 << 16
     # Bins of a block of rows stay in the first-level cache.
@@ -82,22 +95,22 @@ cdef class PackedBooster:
     cdef Py_ssize_t n_classes
     cdef object assigner                # puts values into bins
     cdef Py_ssize_t n_features
-    cdef uint32_t[:, ::1] nodes         # of each tree
+    cdef uint32_t[::1] nodes
+    cdef Py_ssize_t[::1] first_node     # of each tree, in `nodes`
     cdef Py_ssize_t[::1] first          # of each tree, in `values`
     cdef double[::1] values
     cdef uint32_t[:, ::1] sets          # categories that go right
     cdef Py_ssize_t[::1] first_set      # of each tree
     cdef Py_ssize_t[::1] features       # of each column
     cdef uint8_t[::1] sends_left        # whether missing values are in the first bin
-    cdef bint uses_registers
+    cdef int pair_shift                 # where a node has the number of its pair
+    cdef int kernel
 
     def __init__(self, list predictors, Py_ssize_t n_classes, bin_mapper):
         self.n_trees = len(predictors)
         self.n_classes = n_classes
-        self.uses_registers = has_registers()
+        self.kernel = max(each for each in KERNELS.values() if can_add_leaves(each))
         sizes = [len(predictor.nodes) for predictor in predictors]
-        if max(sizes) >= TREE_NODES:
-            raise CannotPackError("trees of more than 32 leaves")
         table = np.concatenate([predictor.nodes for predictor in predictors])
         self.first = np.cumsum([0, *sizes], dtype=np.intp)
         self.values = np.ascontiguousarray(table["value"])
@@ -110,8 +123,10 @@ cdef class PackedBooster:
         keys = 2 * table["feature_idx"].astype(np.intp)
         keys += is_number & (table["missing_go_to_left"] != 0)
         known, column = np.unique(keys[~is_leaf], return_inverse=True)
-        if len(known) > MAX_COLUMNS:
-            raise CannotPackError("too many features")
+        pair_bits = max(6, int(max(sizes) // 2).bit_length())
+        if pair_bits >= INDEX_BITS or len(known) > 1 << (INDEX_BITS - pair_bits):
+            raise CannotPackError("too many features or leaves")
+        self.pair_shift = 8 + INDEX_BITS - pair_bits
         self.features = known // 2
         self.sends_left = (known % 2).astype(np.uint8)
         columns = np.zeros(len(table), dtype=np.uint32)
@@ -119,7 +134,10 @@ cdef class PackedBooster:
         words = low | columns << np.uint32(8)
         words[is_set] |= IS_SET
         words[is_leaf] = LEAF
-        self.nodes = np.zeros((self.n_trees, TREE_NODES), dtype=np.uint32)
+        # One node more than there are, for the empty one beside the root.
+        n_nodes = np.maximum(np.add(sizes, 1), <Py_ssize_t> TREE_NODES)
+        self.first_node = np.concatenate([[0], np.cumsum(n_nodes)]).astype(np.intp)
+        self.nodes = np.zeros(self.first_node[self.n_trees], dtype=np.uint32)
         self._place(
             words,
             np.ascontiguousarray(table["left"]),
@@ -156,9 +174,11 @@ cdef class PackedBooster:
         first = np.searchsorted(tree, np.arange(self.n_trees + 1))
         self.first_set = first.astype(np.intp)
         self.sets = np.zeros((len(tree) + 1, SET_WORDS), dtype=np.uint32)
-        low[is_set] = np.arange(len(tree)) - first[tree]
         if not len(tree):
             return
+        if np.diff(first).max() > MAX_SETS:
+            raise CannotPackError("too many categorical splits")
+        low[is_set] = np.arange(len(tree)) - first[tree]
         sets, place = bin_mapper.make_known_categories_bitsets()
         nodes = table[is_set]
         known = sets[place[nodes["feature_idx"]]]
@@ -177,31 +197,34 @@ cdef class PackedBooster:
 
     cdef _place(self, uint32_t[::1] words, uint32_t[::1] left, uint32_t[::1] right):
         """Write the nodes of each tree, children beside each other."""
-        cdef Py_ssize_t tree, place, n_placed, node, n, first
-        cdef uint32_t[TREE_NODES] source
+        cdef Py_ssize_t tree, place, n_placed, node, n, first, to, room
+        cdef uint32_t[::1] source = np.empty(np.diff(self.first_node).max(), np.uint32)
 
         for tree in range(self.n_trees):
             first = self.first[tree]
             n = self.first[tree + 1] - first
+            to = self.first_node[tree]
+            room = self.first_node[tree + 1] - to
             source[0] = 0
             n_placed = 2
             place = 0
             while place < n_placed:
                 if place == 1:
-                    self.nodes[tree, 1] = LEAF
+                    self.nodes[to + 1] = LEAF
                     place += 1
                     continue
                 node = source[place]
                 if words[first + node] & LEAF:
-                    self.nodes[tree, place] = LEAF | <uint32_t> node
+                    self.nodes[to + place] = LEAF | <uint32_t> node
                 else:
                     if (
                         left[first + node] >= n or right[first + node] >= n
-                        or n_placed + 2 > TREE_NODES
+                        or n_placed + 2 > room
                     ):
                         raise CannotPackError("a node that is not valid")
-                    self.nodes[tree, place] = (
-                        words[first + node] | <uint32_t> (n_placed // 2) << 24
+                    self.nodes[to + place] = (
+                        words[first + node]
+                        | <uint32_t> (n_placed // 2) << self.pair_shift
                     )
                     source[n_placed] = left[first + node]
                     source[n_placed + 1] = right[first + node]
@@ -239,6 +262,7 @@ cdef class PackedBooster:
             (n_threads, block_rows * (n_columns + stride) + ROW_PADDING), np.uint8
         )
         for start in range(0, n, CHUNK_ROWS):
+            PyErr_CheckSignals()
             m = min(<Py_ssize_t> CHUNK_ROWS, n - start)
             self.assigner.assign(
                 X[start:start + m], None, columns[:, :m], has_missing, n_threads
@@ -279,8 +303,8 @@ cdef class PackedBooster:
         cdef uint8_t* bins = buffer
         cdef uint8_t* rows = buffer + block_rows * n_columns
         cdef double* to
-        cdef bint has_sets
         cdef BinnedRows binned
+        cdef BinnedTree packed
 
         for column in range(n_columns):
             bins = buffer + column * block_rows
@@ -292,20 +316,32 @@ cdef class PackedBooster:
         binned.stride = _row_stride(n_columns)
         binned.n = n
         transpose(buffer, block_rows, n_columns, n, rows, binned.stride)
+        packed.pair_shift = self.pair_shift
         for tree in range(self.n_trees):
             to = &sums[start, tree % self.n_classes]
-            has_sets = self.first_set[tree + 1] > self.first_set[tree]
-            if self.uses_registers:
-                add_leaves_avx512(
-                    &self.nodes[tree, 0], &self.sets[self.first_set[tree], 0], has_sets,
-                    &binned, &self.values[self.first[tree]], to,
-                )
-            else:
-                add_leaves_portable(
-                    &self.nodes[tree, 0], &self.sets[self.first_set[tree], 0], has_sets,
-                    &binned, &self.values[self.first[tree]], to,
-                )
+            packed.nodes = &self.nodes[self.first_node[tree]]
+            packed.values = &self.values[self.first[tree]]
+            packed.sets = &self.sets[self.first_set[tree], 0]
+            packed.has_sets = self.first_set[tree + 1] > self.first_set[tree]
+            packed.is_small = (
+                self.first_node[tree + 1] - self.first_node[tree] <= TREE_NODES
+            )
+            add_leaves(self.kernel, &packed, &binned, to)
 
-    def use_registers(self, bint wanted):
-        """Use registers of AVX-512 if there are any; for tests of the other way."""
-        self.uses_registers = wanted and has_registers()
+    def use_kernel(self, name):
+        """Use another kernel, if this processor has it; for tests.
+
+        Parameters
+        ----------
+        name : {"portable", "avx2", "avx512"}
+            The kernel.
+
+        Returns
+        -------
+        bool
+            Whether this processor has it.
+        """
+        if not can_add_leaves(KERNELS[name]):
+            return False
+        self.kernel = KERNELS[name]
+        return True

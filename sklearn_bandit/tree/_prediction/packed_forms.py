@@ -5,6 +5,7 @@ pickle or a copy of a model has no packed form, and a form ends with its model.
 """
 
 import os
+from operator import is_
 from threading import Lock
 from weakref import WeakKeyDictionary
 
@@ -102,6 +103,4 @@ class Entry:
 
 def are_same(first, second):
     """Whether two lists have the same objects."""
-    return len(first) == len(second) and all(
-        a is b for a, b in zip(first, second, strict=True)
-    )
+    return len(first) == len(second) and all(map(is_, first, second))

@@ -3,7 +3,8 @@
 The class of a row is the best arm, trees are the references
 (``sklearn_bandit.bandit._votes``). They are asked in a random order that is the same
 for all rows; after some of them, rows whose class is decided drop out. What a row asks
-depends on nothing but the row: not on blocks, nor on threads.
+depends on nothing but the row: not on blocks, nor on threads. A row that has asked all
+trees gets the class that all trees predict, as without sampling.
 """
 
 import numpy as np
@@ -31,6 +32,7 @@ cdef class Poll:
     cdef RowBlocks blocks
     cdef int[::1] ends              # trees asked at each look
     cdef double[::1] quantiles
+    cdef double rounding            # sums that differ by less may be equal
     cdef double[:, ::1] sums        # votes of the rows of a block, of each thread
     cdef uint32_t[:, ::1] payloads
     cdef uint32_t[:, ::1] open_     # rows that are not decided
@@ -46,6 +48,9 @@ cdef class Poll:
         ends, quantiles = look_schedule(packed.n_trees, delta)
         self.ends = np.array(ends, dtype=np.intc)
         self.quantiles = np.array(quantiles)
+        # Each of n additions is off by at most half an epsilon of a sum that is at most
+        # n; twice that for two classes, again for the other order and the division.
+        self.rounding = 4.0 * packed.n_trees**2 * np.finfo(np.float64).eps
         self.sums = np.empty((n_threads, blocks.block_rows * packed.forest.width))
         self.payloads = np.empty((n_threads, room), dtype=np.uint32)
         self.open_ = np.empty((n_threads, blocks.block_rows), dtype=np.uint32)
@@ -99,7 +104,7 @@ cdef class Poll:
                 for i in range(n):
                     add_payloads(forest, &self.payloads[thread, i], NULL, 1, sums)
                 tree += n
-            if self._is_decided(sums, look, number):
+            if self._is_decided(row, sums, look, number, thread):
                 return
 
     cdef void _ask_for_many(
@@ -111,8 +116,9 @@ cdef class Poll:
         cdef uint32_t* payloads = &self.payloads[thread, 0]
         cdef uint32_t* open_ = &self.open_[thread, 0]
         cdef int place = 0, look, tree, i, n_open
-        cdef Rows left = rows[0]
+        cdef Rows left = rows[0], one = rows[0]
 
+        one.n = 1
         for i in range(rows.n):
             open_[i] = i
         for look in range(self.ends.shape[0]):
@@ -123,8 +129,10 @@ cdef class Poll:
                 place += 1
             n_open = 0
             for i in range(left.n):
+                one.x = rows.x + open_[i] * rows.stride
                 if not self._is_decided(
-                    sums + open_[i] * <Py_ssize_t> forest.width, look, start + open_[i]
+                    &one, sums + open_[i] * <Py_ssize_t> forest.width, look,
+                    start + open_[i], thread,
                 ):
                     open_[n_open] = open_[i]
                     n_open += 1
@@ -133,29 +141,51 @@ cdef class Poll:
                 return
 
     cdef bint _is_decided(
-        self, const double* sums, int look, Py_ssize_t number
+        self, const Rows* row, double* sums, int look, Py_ssize_t number, int thread
     ) noexcept nogil:
         """Whether the class of a row is known, which is then noted."""
         cdef int n_trees = <int> self.packed.n_trees, n_asked = self.ends[look]
         cdef int width = self.packed.forest.width, best = 0, k
-        cdef double leader = -1.0, runner_up = -1.0, votes
+        cdef double leader = -1.0, runner_up = -1.0
 
         for k in range(width):
-            # The last look is scikit-learn's: means, and the first of equal ones.
-            votes = sums[k] / n_trees if n_asked == n_trees else sums[k]
-            if votes > leader:
+            if sums[k] > leader:
                 runner_up = leader
-                leader = votes
+                leader = sums[k]
                 best = k
-            elif votes > runner_up:
-                runner_up = votes
-        if n_asked < n_trees and not margin_bound(
+            elif sums[k] > runner_up:
+                runner_up = sums[k]
+        if n_asked == n_trees:
+            if leader - runner_up <= self.rounding:
+                best = self._sum_in_order(row, sums, thread)
+        elif not margin_bound(
             leader, runner_up, n_asked, n_trees, self.quantiles[look]
         ) > 0.0:
             return False
         self.classes[number] = best
         self.n_asked[number] = n_asked
         return True
+
+    cdef int _sum_in_order(
+        self, const Rows* row, double* sums, int thread
+    ) noexcept nogil:
+        """Return the class of a row, ties broken as by the means of all trees."""
+        cdef const Forest* forest = &self.packed.forest
+        cdef int n_trees = <int> self.packed.n_trees, best = 0, tree = 0, n, i
+        cdef uint32_t* payloads = &self.payloads[thread, 0]
+
+        for i in range(forest.width):
+            sums[i] = 0.0
+        while tree < n_trees:
+            n = min(<int> WALKERS, n_trees - tree)
+            walk_few(forest, &self.packed.in_order[tree], n, row, payloads)
+            for i in range(n):
+                add_payloads(forest, payloads + i, NULL, 1, sums)
+            tree += n
+        for i in range(1, forest.width):
+            if sums[i] / n_trees > sums[best] / n_trees:
+                best = i
+        return best
 
 
 def vote(PackedTrees packed, X, double delta, int n_threads):

@@ -23,7 +23,7 @@
 #include <string.h>
 #include "simd.h"
 
-/* Rows that advance together: 64 to 256 are equally fast, 16 take half as long again. */
+/* Rows that advance together: enough that loads of many are under way. */
 #define SKB_WALKERS 128
 
 /* A float32 that is not a number has these bits, and any others, but not none, among the
