@@ -11,7 +11,6 @@ import numpy as np
 
 from cython cimport floating
 from cython.parallel cimport prange
-from libc.float cimport FLT_MAX
 from libc.math cimport INFINITY, sqrt
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
@@ -215,17 +214,16 @@ cdef bint _encode_row(
     if space.metric == MANHATTAN:
         skb_round_differences(x, d, space.steps[0], codes, &sums[0])
         norm[0] = sums[0]
-        stats[0] = FLT_MAX if sums[0] > MOST else <float> (
-            sums[0] * UP + REST + LEAST
-        )
+        stats[0] = <float> (sums[0] * UP + REST + LEAST) if sums[0] <= MOST else INFINITY
         return True
     skb_measure(x, &space.inverse_steps[0], &space.direction[0], d, &found)
     norm[0] = sqrt(found.squares)
     scale = <float> (found.largest / 127.0)
     if not (norm[0] <= MOST and found.largest < 1.0 / LEAST):
-        # The bound is so large that the row is always looked at.
+        # Also if they are not numbers. The row is always looked at: no bar, which is a
+        # number, is above its bound.
         stats[0] = stats[BLOCK] = stats[3 * BLOCK] = 0
-        stats[2 * BLOCK] = FLT_MAX
+        stats[2 * BLOCK] = INFINITY
         return True
     if scale < LEAST:
         scale = sums[1] = 0.0

@@ -20,14 +20,14 @@ at most ``d + 16`` roundings of ``2**-53``, and the bar is lowered by twice as m
 row below the bar is therefore farther, as computed, than the k-th.
 """
 
-from libc.float cimport FLT_MAX
+from libc.float cimport DBL_MIN, FLT_MAX
 from libc.math cimport INFINITY, fabs, frexp, ldexp, rint, sqrt
 from libc.stddef cimport size_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
 from ..._core.memory cimport allocate
-from ._encode cimport COSINE, EUCLIDEAN, MANHATTAN
+from ._encode cimport COSINE, EUCLIDEAN, INNER_PRODUCT, MANHATTAN
 
 cdef extern from "<math.h>" nogil:
     float nextafterf(float, float)
@@ -40,7 +40,7 @@ cdef double TWO_DIGITS = 8191.0, ONE_DIGIT = 127.0
 cdef int HIGH_STEP = 128
 # In units, of centred queries: beyond, single precision cannot hold the bounds.
 cdef double MOST = 1e12
-# Rows whose residual is the largest float must pass any bar.
+# A factor of residuals that are infinite must not be 0.
 cdef double LEAST_FACTOR = 1e-10
 cdef double TINY = 1e-28
 # Squares below are computed again, of values times a large power of two.
@@ -304,6 +304,9 @@ cdef float bar_of(
     else:
         bar = 1.0 - key if rows.metric == COSINE else -key / query.own_unit
         bar = (bar - query.shift) / rows.unit - 4.0 * roundings * rows.max_row
+        if rows.metric == INNER_PRODUCT:
+            # Each of the products of a key may have lost as much.
+            bar -= rows.n_features * DBL_MIN / query.own_unit / rows.unit
     if not bar > -FLT_MAX:
         return -FLT_MAX
     if bar > FLT_MAX:

@@ -114,8 +114,8 @@ def _draw(rows, n, rng):
 
 
 def _power_of_two(x):
-    """Return the power of two next to x; 1 for 0."""
-    return float(2.0 ** np.round(np.log2(x))) if x > 0 else 1.0
+    """Return the power of two next to x; 1 for 0. One over it is a normal number."""
+    return float(2.0 ** max(np.round(np.log2(x)), -1000.0)) if x > 0 else 1.0
 
 
 def _normalised(rows):
@@ -211,6 +211,11 @@ def _in_units(rows, space):
     return rows.astype(np.float32)
 
 
+# In units: more than what products that single precision cannot hold would add up to,
+# over the error of a rotation.
+LOST = 1e-12
+
+
 def _is_usual(size):
     """Return whether squares of such numbers are far from the limits of floats."""
     return 1e-15 < size < 1e15
@@ -253,7 +258,7 @@ class Rotation:
 
     def reach(self, norms):
         """Return what errors of rows with these norms are relative to."""
-        return norms + 2.0 * self.centre_norm
+        return norms + 2.0 * self.centre_norm + LOST
 
 
 def _choose_head(rows, space, sample, metric, delta, rng):
@@ -341,7 +346,7 @@ def _encode_head(rows, space, basis, encoded, sample, n_threads):
         n_blocks, BLOCK
     )
     head_stats[:, 2] = residuals * (1 + 1e-6)
-    head_stats[:, 2][~usual.reshape(n_blocks, BLOCK)] = np.finfo(np.float32).max
+    head_stats[:, 2][~usual.reshape(n_blocks, BLOCK)] = np.inf
     tails[~usual] = 0.0
     return {
         "codes": codes,
