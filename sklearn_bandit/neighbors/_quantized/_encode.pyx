@@ -36,12 +36,10 @@ cdef extern from "encode.h":
         const double*, const double*, const double*, ptrdiff_t, skb_measures*
     ) noexcept nogil
     void skb_round_products(
-        const double*, const double*, const double*, ptrdiff_t, double, uint8_t*,
-        double*
+        double*, const double*, const double*, ptrdiff_t, double, double*
     ) noexcept nogil
-    void skb_round_differences(
-        const double*, ptrdiff_t, double, uint8_t*, double*
-    ) noexcept nogil
+    void skb_round_differences(double*, ptrdiff_t, double, double*) noexcept nogil
+    void skb_pack(const double*, ptrdiff_t, uint8_t*) noexcept nogil
 
 cdef enum:
     BLOCK = 64
@@ -212,7 +210,8 @@ cdef bint _encode_row(
     else:
         skb_centred_double(row, &space.centre[0], d, factor, 1.0 / space.unit, x)
     if space.metric == MANHATTAN:
-        skb_round_differences(x, d, space.steps[0], codes, &sums[0])
+        skb_round_differences(x, d, space.steps[0], &sums[0])
+        skb_pack(x, d, codes)
         norm[0] = sums[0]
         stats[0] = <float> (sums[0] * UP + REST + LEAST) if sums[0] <= MOST else INFINITY
         return True
@@ -231,8 +230,9 @@ cdef bint _encode_row(
         memset(codes, 128, d)
     else:
         skb_round_products(
-            x, &space.steps[0], &space.inverse_steps[0], d, scale, codes, sums
+            x, &space.steps[0], &space.inverse_steps[0], d, scale, sums
         )
+        skb_pack(x, d, codes)
     if space.metric == EUCLIDEAN:
         bias = -0.5 * found.squares * DOWN
     else:

@@ -186,14 +186,14 @@ def _rotation(sample, width, rng):
     """
     sample = sample.astype(np.float32)
     width = min(width, min(sample.shape) // 4 * 4)
-    start = rng.standard_normal((sample.shape[1], min(width + 10, *sample.shape)))
-    range_ = sample @ start.astype(np.float32)
+    directions = rng.standard_normal((sample.shape[1], min(width + 10, *sample.shape)))
+    directions = directions.astype(np.float32)
     for _ in range(2):
-        range_ = sample @ (sample.T @ np.linalg.qr(range_)[0])
-    small = np.linalg.qr(range_)[0].T @ sample
-    directions = np.linalg.svd(small, full_matrices=False)[2][:width]
+        directions = np.linalg.qr(sample.T @ (sample @ directions))[0]
+    inside = sample @ directions
+    order = np.linalg.eigh((inside.T @ inside).astype(np.float64))[1][:, ::-1]
     # Orthonormal in double precision before it is rounded.
-    directions = np.linalg.qr(directions.T.astype(np.float64))[0].T
+    directions = np.linalg.qr(directions.astype(np.float64) @ order[:, :width])[0].T
     return np.ascontiguousarray(directions, dtype=np.float32)
 
 
