@@ -61,6 +61,11 @@ BOOSTERS = (
     ensemble.HistGradientBoostingClassifier,
     ensemble.HistGradientBoostingRegressor,
 )
+DROP_INS = (
+    neighbors.KNeighborsClassifier,
+    neighbors.KNeighborsRegressor,
+    neighbors.KNeighborsTransformer,
+)
 CLASSES = {
     each.__name__: each
     for each in (
@@ -69,6 +74,8 @@ CLASSES = {
         *BOOSTERS,
         cluster.BanditKMedoids,
         neighbors.BanditMIPS,
+        neighbors.BanditNearestNeighbors,
+        *DROP_INS,
         linear_model.BanditMatchingPursuit,
     )
 }

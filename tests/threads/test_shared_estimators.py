@@ -10,7 +10,13 @@ import sys
 import pytest
 from fault_families import FAMILIES
 from fault_processes import run_apart
-from thread_programs import ROUNDS, shared_queries, shared_search, simultaneous_fits
+from thread_programs import (
+    ROUNDS,
+    queries_beside_changes,
+    shared_queries,
+    shared_search,
+    simultaneous_fits,
+)
 
 SEARCHES = [
     {},
@@ -47,3 +53,8 @@ def test_threads_fit_at_the_same_time(family):
 @pytest.mark.parametrize("parameters", SEARCHES, ids=str)
 def test_threads_ask_one_index(parameters, n_features):
     check(shared_search, parameters, n_features)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_threads_ask_while_rows_change(metric):
+    check(queries_beside_changes, metric)

@@ -11,7 +11,7 @@ import numpy as np
 from fault_families import answer, make_data, make_family
 from threadpoolctl import threadpool_limits
 
-from sklearn_bandit.neighbors import BanditMIPS
+from sklearn_bandit.neighbors import BanditMIPS, BanditNearestNeighbors
 
 ROUNDS = int(os.environ.get("SKLEARN_BANDIT_STRESS", "3"))
 N_THREADS = 4
@@ -79,3 +79,33 @@ def shared_search(parameters, n_features):
             np.testing.assert_array_equal(here[1], there[1])
             np.testing.assert_array_equal(here[0], there[0])
     return True
+
+
+def queries_beside_changes(metric):
+    """Threads ask while rows come and go: each answer is that of some moment."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1_200, 30)).astype(np.float32)
+    queries = rng.standard_normal((9, 30)).astype(np.float32)
+
+    def changes(model):
+        yield model.fit(X[:600])
+        for n in range(600, 1_200, 200):
+            yield model.partial_fit(X[n : n + 200])
+            yield model.remove(np.arange(n - 600, n - 450))
+
+    def make():
+        return BanditNearestNeighbors(4, metric=metric, n_jobs=1, random_state=0)
+
+    moments = {model.kneighbors(queries)[0].tobytes() for model in changes(make())}
+    for _ in range(ROUNDS):
+        shared = make().fit(X[:600])
+
+        def act(number, shared=shared):
+            if number == 0:
+                return all(model is shared for model in changes(shared))
+            asked = [shared.kneighbors(queries)[0].tobytes() for _ in range(30)]
+            return moments.issuperset(asked)
+
+        if not all(together(act, range(N_THREADS))):
+            return False
+    return len(moments) == 7
