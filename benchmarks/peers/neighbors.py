@@ -17,7 +17,7 @@ from ..data import load
 from ..harness import Comparison, Contender, Table, benchmark
 
 K = 10
-N_SINGLE = 100
+N_SINGLE = 20
 N_BATCH = 200
 N_EXACT = 2000
 SEED = 1234

@@ -163,8 +163,12 @@ def draw_rows(kind, n, d, rng):
 def test_any_data(kind, metric, n, d, seed, single, scale):
     rng = np.random.default_rng(seed)
     dtype = np.float32 if single else np.float64
-    X = (draw_rows(kind, n, d, rng) * scale).astype(dtype)
-    queries = np.concatenate([draw_rows(kind, 6, d, rng) * scale, X[:3]]).astype(dtype)
+    largest = 3e38  # that single precision holds
+    X, queries = (
+        np.clip(draw_rows(kind, m, d, rng) * scale, -largest, largest).astype(dtype)
+        for m in (n, 6)
+    )
+    queries = np.concatenate([queries, X[:3]])
     k = int(rng.integers(1, n + 1))
     search = BanditNearestNeighbors(metric=metric).fit(X)
     size = float(np.abs(X).max()) + float(np.abs(queries).max())
