@@ -4,8 +4,14 @@ import numpy as np
 from fuzz_checks import Refused, attempt, require_finite
 from fuzz_data import lay_out, make_matrix
 from fuzz_profile import fuzzed
-from fuzz_strategies import CLASSES, DROP_INS, PLAIN, PLAIN_VALUES, search_cases
-from fuzz_strategies import learning_cases
+from fuzz_strategies import (
+    CLASSES,
+    DROP_INS,
+    PLAIN,
+    PLAIN_VALUES,
+    learning_cases,
+    search_cases,
+)
 
 from sklearn_bandit.neighbors import BanditNearestNeighbors
 
