@@ -110,6 +110,7 @@ class BanditNearestNeighbors(BaseEstimator):
     sklearn.neighbors.NearestNeighbors : More metrics, and trees for few features.
     sklearn_bandit.neighbors.BanditMIPS : Inner products in thousands of dimensions.
     sklearn_bandit.neighbors.KNeighborsClassifier : Classification by neighbours.
+    sklearn_bandit.neighbors.KNeighborsTransformer : The graph, in a pipeline.
 
     Notes
     -----

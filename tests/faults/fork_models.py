@@ -14,7 +14,7 @@ from sklearn_bandit.ensemble import (
     RandomPatchesClassifier,
 )
 from sklearn_bandit.linear_model import BanditMatchingPursuit
-from sklearn_bandit.neighbors import BanditMIPS
+from sklearn_bandit.neighbors import BanditMIPS, BanditNearestNeighbors
 from sklearn_bandit.tree import DecisionTreeRegressor
 
 
@@ -67,6 +67,12 @@ def products(**parameters):
     return model.fit(atoms).kneighbors(queries)[1]
 
 
+def nearest(**parameters):
+    X = np.random.default_rng(0).standard_normal((4_000, 100))
+    model = BanditNearestNeighbors(3, n_jobs=2, random_state=0, **parameters)
+    return model.fit(X).kneighbors(X[:400] + 0.1)[1]
+
+
 def pursuit(**parameters):
     atoms = np.random.default_rng(0).standard_normal((20_000, 20))
     model = BanditMatchingPursuit(4, n_jobs=2, random_state=0, **parameters)
@@ -97,6 +103,8 @@ MODELS = {
     "tree, absolute error": lambda: tree(3_000, criterion="absolute_error"),
     "inner products": products,
     "inner products, zero-copy": lambda: products(layout="zero-copy"),
+    "neighbours": nearest,
+    "neighbours, manhattan": lambda: nearest(metric="manhattan"),
     "pursuit": pursuit,
     "orthogonal pursuit": lambda: pursuit(orthogonal=True),
 }

@@ -74,12 +74,16 @@ def test_a_fit_is_interrupted(family, interrupt):
     np.testing.assert_array_equal(answer(model, X), said)
 
 
-def test_queries_are_interrupted(interrupt):
+@pytest.mark.parametrize(
+    ("family", "n_features", "n_queries"),
+    [("search", 2_500, 4_000), ("neighbors", 300, 20_000)],
+)
+def test_queries_are_interrupted(family, n_features, n_queries, interrupt):
     rng = np.random.default_rng(0)
-    atoms = rng.standard_normal((2_000, 2_500), dtype=np.float32)
-    model = make_family("search").fit(atoms)
+    atoms = rng.standard_normal((2_000, n_features), dtype=np.float32)
+    model = make_family(family).fit(atoms)
     said = answer(model, atoms)
-    queries = rng.standard_normal((4_000, 2_500), dtype=np.float32)
+    queries = rng.standard_normal((n_queries, n_features), dtype=np.float32)
 
     def ask_again_and_again():
         end = time.monotonic() + MOST_SECONDS

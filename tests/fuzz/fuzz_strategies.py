@@ -61,6 +61,11 @@ BOOSTERS = (
     ensemble.HistGradientBoostingClassifier,
     ensemble.HistGradientBoostingRegressor,
 )
+DROP_INS = (
+    neighbors.KNeighborsClassifier,
+    neighbors.KNeighborsRegressor,
+    neighbors.KNeighborsTransformer,
+)
 CLASSES = {
     each.__name__: each
     for each in (
@@ -69,6 +74,8 @@ CLASSES = {
         *BOOSTERS,
         cluster.BanditKMedoids,
         neighbors.BanditMIPS,
+        neighbors.BanditNearestNeighbors,
+        *DROP_INS,
         linear_model.BanditMatchingPursuit,
     )
 }
@@ -94,6 +101,8 @@ def limits(constraint):
                 right,
             )
         )
+    elif hasattr(constraint, "left") and constraint.left is None:
+        yield from (-1e300, -1.0, 0.0, 1e-300, 0.3, 5.0, 1e300)
     elif hasattr(constraint, "left"):
         left, right = constraint.left, constraint.right
         yield from (left, np.nextafter(left, np.inf), left + 1e-3, left + 0.3)
@@ -262,12 +271,12 @@ DIMENSIONS = (1, 3, 16, 17, 64, 129, 513, 1999, 2000, 2049, 4999, 5001, 20_001)
 
 
 @st.composite
-def search_cases(draw, fixed=None, **data):
-    """Draw a case of BanditMIPS: atoms, queries and what is added and removed."""
+def search_cases(draw, fixed=None, kind=neighbors.BanditMIPS, **data):
+    """Draw a case of a search: rows, queries and what is added and removed."""
     fixed = fixed or {}
     dtypes = ("float64", "float32", "int64", "float16")
     data = {"dtypes": dtypes, "layouts": DENSE} | data
-    params = draw(parameters(neighbors.BanditMIPS, (*fixed, "n_neighbors")))
+    params = draw(parameters(kind, (*fixed, "n_neighbors")))
     X = draw(matrices(most_rows=1025, most_features=65, **data))
     X["n_features"] = draw(st.sampled_from(DIMENSIONS))
     X["n_samples"] = max(1, min(X["n_samples"], 4 * MOST_VALUES // X["n_features"]))
@@ -277,7 +286,7 @@ def search_cases(draw, fixed=None, **data):
     queries["n_features"] = X["n_features"]
     steps = st.tuples(st.sampled_from(("add", "remove")), st.integers(1, 9))
     return {
-        "estimator": "BanditMIPS",
+        "estimator": kind.__name__,
         "params": {"n_neighbors": draw(st.sampled_from((1, 1, 2, 5, 64)))}
         | params
         | fixed,

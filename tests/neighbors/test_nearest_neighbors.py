@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import neighbors as theirs
 from sklearn.cluster import DBSCAN
 from sklearn.datasets import load_digits
-from sklearn.manifold import Isomap
+from sklearn.manifold import TSNE, Isomap
 from sklearn.pipeline import make_pipeline
 from sklearn_bandit.neighbors._quantized._search import available_variants, use_variant
 
@@ -163,9 +163,11 @@ def draw_rows(kind, n, d, rng):
 def test_any_data(kind, metric, n, d, seed, single, scale):
     rng = np.random.default_rng(seed)
     dtype = np.float32 if single else np.float64
-    most = 1e38  # which single precision holds
-    X = np.clip(draw_rows(kind, n, d, rng) * scale, -most, most).astype(dtype)
-    queries = np.clip(draw_rows(kind, 6, d, rng) * scale, -most, most).astype(dtype)
+    largest = 3e38  # that single precision holds
+    X, queries = (
+        np.clip(draw_rows(kind, m, d, rng) * scale, -largest, largest).astype(dtype)
+        for m in (n, 6)
+    )
     queries = np.concatenate([queries, X[:3]])
     k = int(rng.integers(1, n + 1))
     search = BanditNearestNeighbors(metric=metric).fit(X)
@@ -190,6 +192,40 @@ def test_huge_and_tiny_norms(metric, scale):
     assert_array_equal(ids, plain[1])
     factor = 1 if metric == "cosine" else scale
     assert_allclose(distances, plain[0] * factor, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1e36), (np.float64, 1e40)])
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_rare_huge_rows(dtype, size, k):
+    """Rows so large that single precision holds no bound, and no sample has them."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 20))
+    X[[3, 77, 401, 999]] *= size
+    X, queries = X.astype(dtype), rng.standard_normal((12, 20)).astype(dtype)
+    search = BanditNearestNeighbors(k, metric="inner_product", random_state=0).fit(X)
+    expected = np.argsort(brute(X, queries, "inner_product"), axis=1)[:, :k]
+    assert_array_equal(search.kneighbors(queries)[1], expected)
+    assert_array_equal(search.kneighbors(queries[:1])[1], expected[:1])
+
+
+def test_denormal_rows():
+    """Sizes one over which is infinite; some differences are 0."""
+    rng = np.random.default_rng(0)
+    X, queries = (rng.standard_normal((n, 20)) * 1e-311 for n in (300, 5))
+    X[:, ::3] = queries[:, ::3] = 0
+    for metric in ("manhattan", "euclidean"):
+        ids = BanditNearestNeighbors(4, metric=metric).fit(X).kneighbors(queries)[1]
+        every = brute(X * 2.0**1000, queries * 2.0**1000, metric)
+        assert_array_equal(ids, np.argsort(every, axis=1, kind="stable")[:, :4])
+
+
+def test_products_that_underflow_are_ties():
+    rng = np.random.default_rng(0)
+    X, queries = rng.standard_normal((300, 20)) * 1e-150, np.full((5, 20), 1e-190)
+    search = BanditNearestNeighbors(4, metric="inner_product").fit(X)
+    products, ids = search.kneighbors(queries)
+    assert_array_equal(products, np.zeros((5, 4)))
+    assert_array_equal(ids, np.tile(np.arange(4), (5, 1)))
 
 
 def test_too_large_values_are_refused():
@@ -470,6 +506,20 @@ def test_graph_for_other_estimators():
         for each in (mine, other)
     ]
     assert_allclose(*map(np.abs, places), atol=1e-4)
+    embeddings = [
+        make_pipeline(
+            type(each)(n_neighbors=40),
+            TSNE(
+                metric="precomputed",
+                init="random",
+                perplexity=10,
+                max_iter=250,
+                random_state=0,
+            ),
+        ).fit_transform(X[:150])
+        for each in (mine, other)
+    ]
+    assert_allclose(*embeddings, atol=1e-3)
     graph = (
         BanditNearestNeighbors(radius=22)
         .fit(X)

@@ -11,7 +11,6 @@ import numpy as np
 
 from cython cimport floating
 from cython.parallel cimport prange
-from libc.float cimport FLT_MAX
 from libc.math cimport INFINITY, sqrt
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
@@ -37,12 +36,10 @@ cdef extern from "encode.h":
         const double*, const double*, const double*, ptrdiff_t, skb_measures*
     ) noexcept nogil
     void skb_round_products(
-        const double*, const double*, const double*, ptrdiff_t, double, uint8_t*,
-        double*
+        double*, const double*, const double*, ptrdiff_t, double, double*
     ) noexcept nogil
-    void skb_round_differences(
-        const double*, ptrdiff_t, double, uint8_t*, double*
-    ) noexcept nogil
+    void skb_round_differences(double*, ptrdiff_t, double, double*) noexcept nogil
+    void skb_pack(const double*, ptrdiff_t, uint8_t*) noexcept nogil
 
 cdef enum:
     BLOCK = 64
@@ -213,19 +210,19 @@ cdef bint _encode_row(
     else:
         skb_centred_double(row, &space.centre[0], d, factor, 1.0 / space.unit, x)
     if space.metric == MANHATTAN:
-        skb_round_differences(x, d, space.steps[0], codes, &sums[0])
+        skb_round_differences(x, d, space.steps[0], &sums[0])
+        skb_pack(x, d, codes)
         norm[0] = sums[0]
-        stats[0] = FLT_MAX if sums[0] > MOST else <float> (
-            sums[0] * UP + REST + LEAST
-        )
+        stats[0] = <float> (sums[0] * UP + REST + LEAST) if sums[0] <= MOST else INFINITY
         return True
     skb_measure(x, &space.inverse_steps[0], &space.direction[0], d, &found)
     norm[0] = sqrt(found.squares)
     scale = <float> (found.largest / 127.0)
     if not (norm[0] <= MOST and found.largest < 1.0 / LEAST):
-        # The bound is so large that the row is always looked at.
+        # Also if they are not numbers. The row is always looked at: no bar, which is a
+        # number, is above its bound.
         stats[0] = stats[BLOCK] = stats[3 * BLOCK] = 0
-        stats[2 * BLOCK] = FLT_MAX
+        stats[2 * BLOCK] = INFINITY
         return True
     if scale < LEAST:
         scale = sums[1] = 0.0
@@ -233,8 +230,9 @@ cdef bint _encode_row(
         memset(codes, 128, d)
     else:
         skb_round_products(
-            x, &space.steps[0], &space.inverse_steps[0], d, scale, codes, sums
+            x, &space.steps[0], &space.inverse_steps[0], d, scale, sums
         )
+        skb_pack(x, d, codes)
     if space.metric == EUCLIDEAN:
         bias = -0.5 * found.squares * DOWN
     else:

@@ -11,23 +11,36 @@ rest) and ``S y = u z + f`` (unit, integer digits, rest),
 where ``g |c|`` and ``|e|`` are numbers of the row. With a head, ``x = U w + r``, and
 ``y.x = (U'y).w + y.r``; the part of y outside of the head meets the tail ``|r|`` only.
 
-Rounding. The kernels compute a bound in single precision with fewer than sixteen
-roundings: of the product, at most ``2**-20 |u z| (g |c|)``, which is added to the
-factor of ``g |c|``; of other terms, at most ``2**-20`` of each, by which factors, or
-the bias itself, are made larger. Whatever is computed in double precision (distances,
-y, T) has
-at most ``d + 16`` roundings of ``2**-53``, and the bar is lowered by twice as much. A
-row below the bar is therefore farther, as computed, than the k-th.
+Rounding in single precision. A bound has five terms. Each has at most two roundings
+before the additions, of which there are at most five with the tail; the product has
+four more, as ``|128 high| <= 2 |z|`` and ``|low| <= |z|``. All of them are less than
+``16 * 2**-24 = 2**-20`` of the terms' absolute values: the factor of ``g |c|`` has
+``2**-20 u |z|`` in addition, the bias of distances and the factors of norms are larger
+by ``2**-20``, and `constant` has it of the part along the centre. What underflows is
+less than `TINY`. Scales and units are rounded before codes are taken, so that they are
+exact.
+
+Rounding in double precision, with e = ``2**-53``. Under "euclidean" x and y are off by e
+in each entry, as centre and unit are exact, and ``|x| <= |y| + key`` for a row that
+counts: all errors are relative to ``|y|**2 + key**2``, at most ``d + 16`` times e, and
+the bar is lowered by twice as much. An offset of the data is in neither. Under "cosine"
+and "inner_product" keys, `shift` and (normalised) rows are off by at most ``3 d + 40``
+times e of ``max_row``, and the bar is lowered by ``8 (d + 16)`` times. Under
+"manhattan" rows have `REST` in their residuals. A row below the bar is therefore
+farther, as computed, than the k-th.
+
+Rows or queries that single precision cannot hold in units have no bounds: such rows
+have infinite residuals, and for such queries every row is computed.
 """
 
-from libc.float cimport FLT_MAX
+from libc.float cimport DBL_MIN, FLT_MAX
 from libc.math cimport INFINITY, fabs, frexp, ldexp, rint, sqrt
 from libc.stddef cimport size_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
 from ..._core.memory cimport allocate
-from ._encode cimport COSINE, EUCLIDEAN, MANHATTAN
+from ._encode cimport COSINE, EUCLIDEAN, INNER_PRODUCT, MANHATTAN
 
 cdef extern from "<math.h>" nogil:
     float nextafterf(float, float)
@@ -40,7 +53,7 @@ cdef double TWO_DIGITS = 8191.0, ONE_DIGIT = 127.0
 cdef int HIGH_STEP = 128
 # In units, of centred queries: beyond, single precision cannot hold the bounds.
 cdef double MOST = 1e12
-# Rows whose residual is the largest float must pass any bar.
+# A factor of residuals that are infinite must not be 0.
 cdef double LEAST_FACTOR = 1e-10
 cdef double TINY = 1e-28
 # Squares below are computed again, of values times a large power of two.
@@ -304,6 +317,9 @@ cdef float bar_of(
     else:
         bar = 1.0 - key if rows.metric == COSINE else -key / query.own_unit
         bar = (bar - query.shift) / rows.unit - 4.0 * roundings * rows.max_row
+        if rows.metric == INNER_PRODUCT:
+            # Each of the products of a key may have lost as much.
+            bar -= rows.n_features * DBL_MIN / query.own_unit / rows.unit
     if not bar > -FLT_MAX:
         return -FLT_MAX
     if bar > FLT_MAX:

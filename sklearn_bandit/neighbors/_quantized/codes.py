@@ -39,16 +39,17 @@ MIN_HEAD_ROWS = 4096
 N_TRIALS = 16
 N_TRIAL_ROWS = 8192
 N_TRIAL_NEIGHBOURS = 10
-# A code of a survivor costs as much as two that are scanned, and a survivor as much as
-# so many more codes: it is somewhere in memory. A head must cost a quarter of a scan by
-# this count. With images it is a tenth, with vectors like embeddings there is no gain
+# A code of a survivor is taken to cost as much as two that are scanned, and a survivor
+# as much as so many more codes: it is somewhere in memory. These are estimates and were
+# not swept: sets are far from the limit. A head must cost a quarter of a scan by this
+# count. With images it is a tenth, with vectors like embeddings there is no gain
 # ("neighbors.single" of the benchmarks).
 SURVIVOR_FACTOR = 2
 SURVIVOR_COST = 128
 LEAST_GAIN = 4
 
 # Rows that are rotated at a time.
-CHUNK_ROWS = 8192
+CHUNK_ROWS = 2048
 
 
 def make_segment(rows, metric, first, rng, n_threads, delta=0.0):
@@ -114,8 +115,8 @@ def _draw(rows, n, rng):
 
 
 def _power_of_two(x):
-    """Return the power of two next to x; 1 for 0."""
-    return float(2.0 ** np.round(np.log2(x))) if x > 0 else 1.0
+    """Return the power of two next to x; 1 for 0. One over it is a normal number."""
+    return float(2.0 ** max(np.round(np.log2(x)), -1000.0)) if x > 0 else 1.0
 
 
 def _normalised(rows):
@@ -186,21 +187,23 @@ def _rotation(sample, width, rng):
     """
     sample = sample.astype(np.float32)
     width = min(width, min(sample.shape) // 4 * 4)
-    start = rng.standard_normal((sample.shape[1], min(width + 10, *sample.shape)))
-    range_ = sample @ start.astype(np.float32)
+    directions = rng.standard_normal((sample.shape[1], min(width + 10, *sample.shape)))
+    directions = directions.astype(np.float32)
     for _ in range(2):
-        range_ = sample @ (sample.T @ np.linalg.qr(range_)[0])
-    small = np.linalg.qr(range_)[0].T @ sample
-    directions = np.linalg.svd(small, full_matrices=False)[2][:width]
+        directions = np.linalg.qr(sample.T @ (sample @ directions))[0]
+    inside = sample @ directions
+    order = np.linalg.eigh((inside.T @ inside).astype(np.float64))[1][:, ::-1]
     # Orthonormal in double precision before it is rounded.
-    directions = np.linalg.qr(directions.T.astype(np.float64))[0].T
+    directions = np.linalg.qr(directions.astype(np.float64) @ order[:, :width])[0].T
     return np.ascontiguousarray(directions, dtype=np.float32)
 
 
 def _in_units(rows, space):
     """Return centred rows in units, in single precision."""
-    if rows.dtype == np.float32 and space.metric != 1 and _is_usual(space.unit):
-        rows = rows - space.centre_array.astype(np.float32)
+    factors = _factors(rows, space)
+    if factors is not None:
+        rows = rows * factors.astype(np.float32)
+        rows -= space.centre_array.astype(np.float32)
         rows *= np.float32(1.0 / space.unit)
         return rows
     rows = rows.astype(np.float64)
@@ -211,18 +214,48 @@ def _in_units(rows, space):
     return rows.astype(np.float32)
 
 
+# In units: more than what products that single precision cannot hold would add up to,
+# over the error of a rotation.
+LOST = 1e-12
+
+
 def _is_usual(size):
     """Return whether squares of such numbers are far from the limits of floats."""
     return 1e-15 < size < 1e15
 
 
+def _factors(rows, space):
+    """Return what rows are multiplied by before they are centred, 1 or a column.
+
+    None if single precision might not hold the rows times it, in units.
+    """
+    if rows.dtype != np.float32 or not _is_usual(space.unit):
+        return None
+    if space.metric != 1:
+        return np.float64(1.0)
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    least, most = norms[norms > 0].min(initial=1.0), norms.max(initial=1.0)
+    if not (_is_usual(least) and _is_usual(most)):
+        return None
+    return 1.0 / np.where(norms > 0, norms, 1.0)[:, None].astype(np.float64)
+
+
 class Rotation:
     """The part of rows that a head keeps.
 
-    Rows are multiplied as they are, and centred afterwards. The result is off by at
-    most ``error * reach`` in each row, where `error` bounds the roundings (in any
-    order) and how far the directions are from orthonormal, and `reach` is the norm of
-    the centred row plus twice that of the centre, in units.
+    Rows v are multiplied as they are, and centred afterwards. The norm of the error of
+    a rotated row w is at most ``error * reach``. Each of its entries is a sum of d
+    products in single precision, in any order: off by ``d 2**-24 |v|``; the norm in
+    single precision, under "cosine", by ``(d / 2 + 2) 2**-24 |v|`` in all; rounding by
+    ``2**-24 |w|``. In units ``|v| <= |x| + |centre|``, so that `reach` is the norm of
+    the centred row x plus twice that of the centre, and `LOST` for underflow.
+
+    Let B be the directions, G = BB' - I, and P the projection onto their span. Then
+    ``y.x = By.Bx + y.(I - B'B)x``, and the last term is at most ``|y - Py| |x - Px| +
+    |G| |y| |x|``. As ``|Bx|**2`` is within ``|G| |x|**2`` of ``|Px|**2``,
+    ``|x - Px|**2 <= |x|**2 - |Bx|**2 + |G| |x|**2``: the tails, with w for Bx, which
+    adds ``2 error reach |w|`` and squares of it. What is left, ``By.(Bx - w) + |G| |y|
+    |x|``, is at most ``|y|`` times ``2 error reach``: it goes into the residual.
     """
 
     def __init__(self, basis, space, n_features):
@@ -238,22 +271,15 @@ class Rotation:
     def __call__(self, rows):
         """Return the rotated rows."""
         space = self.space
-        if rows.dtype != np.float32 or not _is_usual(space.unit):
+        factors = _factors(rows, space)
+        if factors is None:
             return np.ascontiguousarray(_in_units(rows, space) @ self.basis.T)
-        factor = np.float64(1.0)
-        if space.metric == 1:
-            norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-            if not _is_usual(norms[norms > 0].min(initial=1.0)) or not _is_usual(
-                norms.max(initial=1.0)
-            ):
-                return np.ascontiguousarray(_in_units(rows, space) @ self.basis.T)
-            factor = 1.0 / np.where(norms > 0, norms, 1.0)[:, None].astype(np.float64)
-        rotated = (rows @ self.basis.T) * (factor / space.unit) - self.centre
+        rotated = (rows @ self.basis.T) * (factors / space.unit) - self.centre
         return np.ascontiguousarray(rotated, dtype=np.float32)
 
     def reach(self, norms):
         """Return what errors of rows with these norms are relative to."""
-        return norms + 2.0 * self.centre_norm
+        return norms + 2.0 * self.centre_norm + LOST
 
 
 def _choose_head(rows, space, sample, metric, delta, rng):
@@ -341,7 +367,7 @@ def _encode_head(rows, space, basis, encoded, sample, n_threads):
         n_blocks, BLOCK
     )
     head_stats[:, 2] = residuals * (1 + 1e-6)
-    head_stats[:, 2][~usual.reshape(n_blocks, BLOCK)] = np.finfo(np.float32).max
+    head_stats[:, 2][~usual.reshape(n_blocks, BLOCK)] = np.inf
     tails[~usual] = 0.0
     return {
         "codes": codes,

@@ -64,11 +64,21 @@ SKB_SIMD static void skb_measure(
     found->along = along;
 }
 
-/* Codes of x in steps of scale * steps, and the squares of codes and residual. The
-   inverses may be rounded: any codes are right, what counts is what they leave out. */
+/* Codes of x, which are whole numbers of -128 to 127, as bytes. On its own: loops that
+   compute and pack at the same time become vectors of two. */
+SKB_SIMD static void skb_pack(const double* x, ptrdiff_t n, uint8_t* codes)
+{
+    SKB_LOOP("omp simd")
+    for (ptrdiff_t j = 0; j < n; j++)
+        codes[j] = (uint8_t) ((int) x[j] + 128);
+}
+
+/* Put codes of x, in steps of scale * steps, in the place of x; return the squares of
+   residual and codes. The inverses may be rounded: any codes are right, what counts is
+   what they leave out. */
 SKB_SIMD static void skb_round_products(
-    const double* x, const double* steps, const double* inverse_steps, ptrdiff_t n,
-    double scale, uint8_t* codes, double* squares)
+    double* x, const double* steps, const double* inverse_steps, ptrdiff_t n,
+    double scale, double* squares)
 {
     const double inverse_scale = 1.0 / scale;
     double residual = 0.0, size = 0.0;
@@ -81,15 +91,15 @@ SKB_SIMD static void skb_round_products(
         double rest = x[j] - step * code;
         residual += rest * rest;
         size += code * code;
-        codes[j] = (uint8_t) ((int) code + 128);
+        x[j] = code;
     }
     squares[0] = residual;
     squares[1] = size;
 }
 
-/* Codes of x in one step, and the sum of what they leave out. */
+/* The same in one step; the sum of what the codes leave out. */
 SKB_SIMD static void skb_round_differences(
-    const double* x, ptrdiff_t n, double step, uint8_t* codes, double* residual)
+    double* x, ptrdiff_t n, double step, double* residual)
 {
     const double inverse_step = 1.0 / step;
     double sum = 0.0;
@@ -99,7 +109,7 @@ SKB_SIMD static void skb_round_differences(
         code = code > 127.0 ? 127.0 : code;
         code = code < -128.0 ? -128.0 : code;
         sum += fabs(x[j] - step * code);
-        codes[j] = (uint8_t) ((int) code + 128);
+        x[j] = code;
     }
     *residual = sum;
 }
