@@ -96,7 +96,7 @@ def select(X, score, order, k, delta):
             break
         score.keep(kept)
     is_exact = n_used == n_total
-    if len(features) > k and not is_exact:
+    if not is_exact and (len(features) > k or delta == 0):
         step = max(1, MAX_VALUES // len(features))
         for start in range(n_used, n_total, step):
             rows = order[start : start + step]

@@ -201,6 +201,9 @@ def test_all_features():
     selector = BanditSelectKBest("all", random_state=0).fit(X, target)
     assert selector.get_support().all()
     assert selector.n_rows_read_ < 5000
+    every = BanditSelectKBest("all", delta=0, random_state=0).fit(X, target)
+    assert every.n_rows_read_ == 5000
+    np.testing.assert_allclose(selector.scores_, every.scores_, atol=0.1)
     with pytest.warns(UserWarning, match="greater than n_features=6"):
         assert BanditSelectKBest(7).fit(X, target).get_support().all()
 
