@@ -15,6 +15,7 @@ _SUB_PACKAGES = (
     "cluster",
     "datasets",
     "ensemble",
+    "feature_selection",
     "inspection",
     "linear_model",
     "model_selection",

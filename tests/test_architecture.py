@@ -54,6 +54,7 @@ USES = {
     "cluster": {"bandit"},
     "datasets": {"bandit"},
     "ensemble": {"bandit", "tree"},
+    "feature_selection": {"bandit"},
     "linear_model": {"bandit", "neighbors"},
     "neighbors": {"bandit"},
     "tree": {"bandit"},

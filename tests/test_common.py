@@ -71,7 +71,7 @@ def instance(estimator_class, **parameters):
     """Make a small instance: few trees, fixed seed, on one thread unless asked."""
     estimator = estimator_class()
     small = {"n_estimators": 5, "max_iter": 10, "random_state": 0, "n_clusters": 3}
-    small |= {"n_neighbors": 3}
+    small |= {"n_neighbors": 3, "k": 3}
     known = estimator.get_params()
     small = {key: value for key, value in small.items() if key in known}
     return estimator.set_params(**small, **parameters)

@@ -7,6 +7,7 @@
 - ``matrix``, ``transpose``: dense matrices of any type read in place; bytes transposed
 - ``bin_lookup``: values put into bins by a table, for trees and boosting
 - ``radix_sort``: keys sorted digit by digit
+- ``contributions``: what every sample contributes to a score
 - ``seeds``: generators of many seeds, one after the other
 - ``progress``: ``verbose`` and scikit-learn's callbacks
 - ``validation``: checks of targets and weights

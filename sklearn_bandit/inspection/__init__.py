@@ -1,5 +1,8 @@
-"""Which features matter to a forest, and how far the answer can be trusted.
+"""Which features matter to an estimator, and how far the answer can be trusted.
 
+- ``_bandit_permutation``: :func:`bandit_permutation_importance`, what any estimator
+  loses on held-out samples when a feature is shuffled, from as few predictions as it
+  takes; ``_sample_scores``: what every sample contributes to a score
 - ``_permutation``: :func:`oob_permutation_importance`, Breiman's measure: what a tree
   loses on the samples it was not grown on when a feature is shuffled among them
 - ``_stability``: :func:`feature_selection_stability`, how alike the selections of
@@ -7,11 +10,13 @@
   of importances
 """
 
+from ._bandit_permutation import bandit_permutation_importance
 from ._permutation import oob_permutation_importance
 from ._stability import StabilityResult, feature_selection_stability, select_largest
 
 __all__ = [
     "StabilityResult",
+    "bandit_permutation_importance",
     "feature_selection_stability",
     "oob_permutation_importance",
     "select_largest",

@@ -1,13 +1,7 @@
 """Scorers that hand on what every held-out sample contributed."""
 
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
-
 from .._compat import metric_of, named_scorers, with_metric, with_named_scorers
-from ._metrics import RecordedMetric
-
-ACCURACY = RecordedMetric(accuracy_score)
-R2 = RecordedMetric(r2_score)
+from .._core.contributions import RecordedMetric, default_metric
 
 
 def record(scorers, raced):
@@ -53,11 +47,11 @@ class DefaultScorer:
 
     def __call__(self, estimator, *args, **options):
         """Return the score."""
-        metric = _default_metric(estimator)
+        metric = default_metric(estimator)
         if metric is None or len(args) != 2 or set(options) - {"sample_weight"}:
             return self.scorer(estimator, *args, **options)
         X, y = args
-        return metric(y, estimator.predict(X), **options)
+        return RecordedMetric(metric)(y, estimator.predict(X), **options)
 
     def __getattr__(self, name):
         # Routing of metadata is the scorer's own.
@@ -67,13 +61,3 @@ class DefaultScorer:
 
     def __repr__(self):
         return repr(self.scorer)
-
-
-def _default_metric(estimator):
-    """The metric behind `score`: a pipeline's is that of its last step."""
-    while hasattr(estimator, "steps"):
-        estimator = estimator.steps[-1][1]
-    score = getattr(type(estimator), "score", None)
-    if score is ClassifierMixin.score:
-        return ACCURACY
-    return R2 if score is RegressorMixin.score else None

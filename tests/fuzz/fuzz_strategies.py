@@ -13,7 +13,14 @@ import numpy as np
 from fuzz_data import LABELS, LAYOUTS, SPARSE_LAYOUTS, VALUES, WEIGHTS
 from hypothesis import strategies as st
 
-from sklearn_bandit import cluster, ensemble, linear_model, neighbors, tree
+from sklearn_bandit import (
+    cluster,
+    ensemble,
+    feature_selection,
+    linear_model,
+    neighbors,
+    tree,
+)
 
 # Rows and features where something changes: SIMD lanes (8, 16), small nodes compared in
 # pairs (64), ranks in a byte (255), sparse histograms and tiles (512), BanditKMedoids'
@@ -77,6 +84,7 @@ CLASSES = {
         neighbors.BanditNearestNeighbors,
         *DROP_INS,
         linear_model.BanditMatchingPursuit,
+        feature_selection.BanditSelectKBest,
     )
 }
 

@@ -5,7 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from sklearn_bandit.model_selection._metrics import Contributions
+from sklearn_bandit._core.contributions import Contributions
 from sklearn_bandit.model_selection._race import Differences, Race, difference_radius
 
 K = 10

@@ -11,7 +11,7 @@ from sklearn.metrics import get_scorer, make_scorer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_bandit.model_selection._metrics import (
+from sklearn_bandit._core.contributions import (
     MEANS,
     N_GROUPS,
     SMOOTH,

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn import metrics
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 # Groups of samples that the jackknife leaves out in turn: so often is a metric
 # computed again.
@@ -253,3 +254,16 @@ SMOOTH = {
     metrics.explained_variance_score,
     metrics.top_k_accuracy_score,
 }
+
+
+def default_metric(estimator):
+    """The metric behind `score`, None for a `score` of the estimator's own.
+
+    A pipeline's is that of its last step.
+    """
+    while hasattr(estimator, "steps"):
+        estimator = estimator.steps[-1][1]
+    score = getattr(type(estimator), "score", None)
+    if score is ClassifierMixin.score:
+        return metrics.accuracy_score
+    return metrics.r2_score if score is RegressorMixin.score else None

@@ -1,0 +1,425 @@
+"""Permutation importance of any estimator, from as many predictions as it takes."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from math import ceil, log2
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.inspection import permutation_importance
+from sklearn.utils import (
+    Bunch,
+    check_array,
+    check_consistent_length,
+    check_random_state,
+)
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.random import sample_without_replacement
+
+from .._compat import Interval, validate_params
+from .._core.typing import RandomState
+from .._core.validation import check_weights
+from ..bandit import bernstein_radius, best_arm, effective_size, paired_radius
+from ._sample_scores import SampleScores
+
+MAX_SEED = np.iinfo(np.int32).max
+
+# References of the first batch. Features that act on few rows must show in it.
+BATCH_SIZE = 256
+
+# Values of X in one call of predict: 16 MB of double precision. A larger call is not
+# faster, and a smaller one pays for the call (benchmarks/peers/importance.py).
+MAX_VALUES = 1 << 21
+
+# Losses that are kept for pairing, 256 MB. With more of them the search gives up
+# sampling at an eighth of the references; what is sampled is not predicted again.
+MAX_KEPT = 1 << 25
+
+
+@validate_params(
+    {
+        "estimator": "no_validation",
+        "X": ["array-like"],
+        "y": ["array-like"],
+        "scoring": [str, callable, None],
+        "n_repeats": [Interval(Integral, 1, None, closed="left")],
+        "k": [Interval(Integral, 1, None, closed="left"), None],
+        "delta": [Interval(Real, 0, 1, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither"), None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "sample_weight": ["array-like", None],
+        "max_samples": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+        ],
+    },
+    prefer_skip_nested_validation=True,
+)
+def bandit_permutation_importance(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    scoring: str | Callable[..., float] | None = None,
+    n_repeats: int = 5,
+    k: int | None = None,
+    delta: float = 0.01,
+    tol: float | None = None,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    sample_weight: ArrayLike | None = None,
+    max_samples: float = 1.0,
+) -> Bunch:
+    """Permutation importance of features, as exact as the question asks for.
+
+    The importance of a feature is the loss of score when its values are shuffled among
+    the rows. It is a mean over rows and shuffles. Which `k` features have the largest
+    means is known from part of them: all features are tried on the same few rows, those
+    that cannot be among the best are dropped, and the others go on. All that is said is
+    about the result of :func:`sklearn.inspection.permutation_importance` with the same
+    `random_state`, which takes all rows.
+
+    Read more in the :ref:`User Guide <importance>`.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted estimator.
+    X : array-like of shape (n_samples, n_features)
+        Data that it was not fitted on. Data frames are handed on as such.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Targets.
+    scoring : str, callable or None, default=None
+        Score, in scikit-learn's manner; None for the estimator's own. With `k` or `tol`
+        it must be a mean over samples: accuracy, balanced accuracy, log-loss, Brier
+        score, R2, squared, absolute and other errors and deviances.
+    n_repeats : int, default=5
+        Shuffles of a feature. With `k` or `tol` these are the shuffles to draw from:
+        more of them cost nothing unless the search needs all.
+    k : int or None, default=None
+        Stop when the `k` most important features are certain. None for all features.
+    delta : float, default=0.01
+        Probability that the selection, or any interval, may be wrong. 0 computes
+        everything.
+    tol : float or None, default=None
+        With `k`, stop as soon as no feature left out can be more important than a
+        selected one by more than this. Without, stop when every importance is known to
+        plus or minus this, in units of the score.
+    n_jobs : int or None, default=None
+        Calls of predict at the same time, by threads; the result does not depend on it.
+        Without `k` and `tol` it is handed on to scikit-learn.
+    random_state : int, RandomState instance or None, default=None
+        Shuffles, and the order of the rows.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples in the score.
+    max_samples : int or float, default=1.0
+        Samples to draw, once, or their share.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        importances_mean : ndarray of shape (n_features,)
+            Loss of score.
+        importances_std : ndarray of shape (n_features,)
+            Standard error of the mean from the part of the rows, 0 where all were used.
+            Without `k` and `tol`, the standard deviation over the shuffles.
+        importances_low, importances_high : ndarray of shape (n_features,)
+            Bounds of what the full computation returns. They hold for all features
+            together with probability ``1 - delta``.
+        selected : ndarray of shape (k,) or None
+            The most important features, best first; None without `k`.
+        n_predictions : int
+            Rows that were predicted.
+        n_rounds : int
+            Batches of references.
+        importances : ndarray of shape (n_features, n_repeats)
+            Only without `k` and `tol`: the loss of each shuffle.
+
+    See Also
+    --------
+    sklearn.inspection.permutation_importance : The full computation.
+    oob_permutation_importance : The same for a forest, on the samples that each tree
+        has not seen. No data need be held out for it; it computes everything.
+
+    Notes
+    -----
+    Features are told apart by Student intervals of paired differences, see
+    :func:`~sklearn_bandit.bandit.best_arm`: large losses on so few rows that a batch
+    may see none of them are believed not to exist.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_regression
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn_bandit.inspection import bandit_permutation_importance
+    >>> X, y = make_regression(
+    ...     20_000, n_features=50, n_informative=3, shuffle=False, random_state=0)
+    >>> model = Ridge().fit(X[:1000], y[:1000])
+    >>> result = bandit_permutation_importance(model, X, y, k=3, random_state=0)
+    >>> sorted(result.selected.tolist())
+    [0, 1, 2]
+    >>> result.n_predictions < X.size / 10
+    True
+    """
+    if not hasattr(X, "iloc"):
+        X = check_array(X, ensure_all_finite="allow-nan", dtype=None)
+    check_consistent_length(X, y)
+    n_samples, n_features = X.shape
+    if k is not None and k > n_features:
+        raise ValueError(f"k={k} features are wanted, but there are only {n_features}.")
+    n_drawn = max_samples
+    if not isinstance(max_samples, Integral):
+        n_drawn = max(int(max_samples * n_samples), 1)
+    elif max_samples > n_samples:
+        raise ValueError(f"max_samples={max_samples} must be <= n_samples={n_samples}.")
+    if sample_weight is not None:
+        sample_weight = check_weights(sample_weight, X)
+
+    if tol is None and k in (None, n_features):
+        result = permutation_importance(
+            estimator,
+            X,
+            y,
+            scoring=scoring,
+            n_repeats=n_repeats,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            sample_weight=sample_weight,
+            max_samples=n_drawn,
+        )
+        mean = result.importances_mean
+        return Bunch(
+            **result,
+            importances_low=mean.copy(),
+            importances_high=mean.copy(),
+            selected=None if k is None else _order(mean),
+            n_predictions=n_samples + n_features * n_repeats * n_drawn,
+            n_rounds=1,
+        )
+
+    random_state = check_random_state(random_state)
+    rows, donors = _shuffles(random_state, n_samples, n_drawn, n_repeats)
+    y = np.asarray(y)
+    scores = SampleScores(
+        estimator,
+        scoring,
+        y[rows],
+        None if sample_weight is None else sample_weight[rows],
+    )
+    drawn = _take(X, rows) if n_drawn < n_samples else X
+    search = Losses(scores, drawn, donors, n_jobs)
+    # Scikit-learn's baseline is the score of all samples, not of those drawn.
+    offset = 0.0
+    if n_drawn < n_samples:
+        everything = SampleScores(estimator, scoring, y, sample_weight)
+        offset = everything.of_all(X).mean() - search.before.mean()
+        search.n_predictions += n_samples
+    if k is None or k == n_features:
+        n_rounds = _estimate(search, delta, tol, random_state)
+        selected = None if k is None else _order(search.means())
+    else:
+        found = best_arm(
+            search,
+            n_features,
+            search.n_references,
+            k=k,
+            maximize=True,
+            delta=delta,
+            batch_size=BATCH_SIZE,
+            exact=search.finish
+            if n_features * search.n_references > MAX_KEPT
+            else None,
+            tol=tol or 0.0,
+            random_state=random_state,
+        )
+        selected, n_rounds = found.best, found.n_rounds
+    mean = search.means() + offset
+    radii = search.radii(np.arange(n_features), delta)
+    return Bunch(
+        importances_mean=mean,
+        importances_std=search.standard_errors(),
+        importances_low=mean - radii,
+        importances_high=mean + radii,
+        selected=selected,
+        n_predictions=search.n_predictions,
+        n_rounds=n_rounds,
+    )
+
+
+class Losses:
+    """Losses of score by feature (arm) and by row and shuffle (reference).
+
+    Reference j stands for row ``j % n_rows`` in shuffle ``j // n_rows``. Sums of the
+    losses are kept, for intervals of the importances.
+
+    Parameters
+    ----------
+    scores : SampleScores
+        Scores of rows.
+    X : array or data frame of shape (n_rows, n_features)
+        The rows.
+    donors : ndarray of shape (n_repeats, n_rows)
+        The row that each row has a value from, in each shuffle.
+    n_jobs : int or None
+        Calls of predict at the same time.
+    """
+
+    def __init__(self, scores, X, donors, n_jobs):
+        n_rows, n_features = X.shape
+        self.scores = scores
+        self.X = X
+        self.donors = donors.ravel()
+        self.n_jobs = n_jobs
+        self.n_references = donors.size
+        self.before = scores.of_all(X)
+        self.n_predictions = n_rows
+        self.largest = 0.0
+        self.n_used = np.zeros(n_features)
+        self._sums = np.zeros((3, n_features))  # of powers 1, 2, 4
+        self._used = np.empty(0, dtype=np.intp)
+
+    def __call__(self, features, references):
+        """Return the losses of features on references, and add them to the sums."""
+        if len(self._used) + len(references) <= self.n_references:
+            self._used = np.concatenate([self._used, references])
+        return self._add(features, references)
+
+    def finish(self, features):
+        """Return the means of features, from all references that were not used yet."""
+        rest = np.setdiff1d(np.arange(self.n_references), self._used)
+        step = max(1, MAX_VALUES // len(features))
+        for start in range(0, len(rest), step):
+            self._add(features, rest[start : start + step])
+        return self.means()[features]
+
+    def means(self):
+        """Mean loss of every feature."""
+        with np.errstate(invalid="ignore"):
+            return self._sums[0] / self.n_used
+
+    def radii(self, features, delta):
+        """Confidence radius of the mean of each of the features.
+
+        Where too few losses differ from zero for a Student interval, the largest loss
+        of any feature so far bounds what one may be, in Bernstein's inequality.
+        """
+        n_total = self.n_references
+        n_rounds = 1 + max(0, ceil(log2(n_total / BATCH_SIZE)))
+        share = delta / (n_rounds * len(self.n_used))
+        variances = self._variances()
+        radii = np.zeros(len(features))
+        for i, feature in enumerate(features):
+            n = self.n_used[feature]
+            if n == n_total:
+                continue
+            size = effective_size(self._sums[1, feature], self._sums[2, feature])
+            radii[i] = paired_radius(variances[feature], n, size, share, n_total)
+            if not np.isfinite(radii[i]):
+                reach = self.largest + abs(self._sums[0, feature] / n)
+                radii[i] = bernstein_radius(
+                    variances[feature], reach, n, share, n_total
+                )
+        return radii
+
+    def standard_errors(self):
+        """Standard error of every mean, of a sample without replacement."""
+        unseen = 1.0 / self.n_used - 1.0 / self.n_references
+        return np.sqrt(self._variances() * np.maximum(unseen, 0.0))
+
+    def _variances(self):
+        n = self.n_used
+        spread = self._sums[1] - self._sums[0] ** 2 / n
+        return np.maximum(spread, 0.0) / np.maximum(n - 1, 1)
+
+    def _add(self, features, references):
+        n_pairs = len(features) * len(references)
+        step = max(1, MAX_VALUES // self.X.shape[1])
+        starts = range(0, n_pairs, step)
+        parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(self._losses)(
+                features, references, start, min(start + step, n_pairs)
+            )
+            for start in starts
+        )
+        losses = np.concatenate(parts).reshape(len(features), len(references))
+        self.n_predictions += n_pairs
+        self.n_used[features] += len(references)
+        for power, sums in zip((1, 2, 4), self._sums, strict=True):
+            sums[features] += (losses**power).sum(axis=1)
+        self.largest = max(self.largest, np.abs(losses).max())
+        return losses
+
+    def _losses(self, features, references, start, stop):
+        """Losses of the pairs of features and references from `start` to `stop`.
+
+        Several features are predicted in one call: each pair is a copy of its row with
+        one value from another row.
+        """
+        pairs = np.arange(start, stop)
+        chosen = features[pairs // len(references)]
+        each = references[pairs % len(references)]
+        rows, donors = each % len(self.before), self.donors[each]
+        changed = _take(self.X, rows)
+        if hasattr(changed, "iloc"):
+            bounds = [0, *(np.flatnonzero(np.diff(chosen)) + 1), len(pairs)]
+            for first, last in pairwise(bounds):
+                column = self.X.iloc[:, chosen[first]].array
+                changed.iloc[first:last, chosen[first]] = column[donors[first:last]]
+        else:
+            changed[np.arange(len(pairs)), chosen] = self.X[donors, chosen]
+        return self.before[rows] - self.scores(changed, rows)
+
+
+def _take(X, rows):
+    """A copy of rows."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows].reset_index(drop=True)
+    return X[rows]
+
+
+def _order(means):
+    """Features by importance, best first; ties by index."""
+    return np.lexsort((np.arange(len(means)), -means))
+
+
+def _shuffles(random_state, n_samples, n_drawn, n_repeats):
+    """Rows and shuffles as scikit-learn draws them: the same ones for each feature.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_drawn,)
+        The samples drawn.
+    donors : ndarray of shape (n_repeats, n_drawn)
+        Positions among them. Each shuffle is of the column that the last one left.
+    """
+    rng = np.random.RandomState(random_state.randint(MAX_SEED + 1))
+    rows = np.arange(n_samples)
+    if n_drawn < n_samples:
+        rows = sample_without_replacement(n_samples, n_drawn, random_state=rng)
+    donors = np.empty((n_repeats, n_drawn), dtype=np.intp)
+    order, present = np.arange(n_drawn), np.arange(n_drawn)
+    for repeat in range(n_repeats):
+        rng.shuffle(order)
+        present = present[order]
+        donors[repeat] = present
+    return rows, donors
+
+
+def _estimate(search, delta, tol, random_state):
+    """Use references until every mean is known to `tol`; return the rounds."""
+    order = random_state.permutation(search.n_references)
+    features = np.arange(len(search.n_used))
+    n_used, n_rounds, n_batch = 0, 0, BATCH_SIZE
+    if delta == 0:
+        search.finish(features)
+        return 1
+    while len(features) and n_used < len(order):
+        search(features, order[n_used : n_used + n_batch])
+        n_used = min(n_used + n_batch, len(order))
+        n_rounds += 1
+        features = features[search.radii(features, delta) > tol]
+        n_batch = n_used
+    return n_rounds
