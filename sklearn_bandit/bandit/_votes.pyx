@@ -13,9 +13,9 @@ with fewer votes than the runner-up have wider margins; they are decided with it
 
 Looks at one vote are alike: the mean margin of the first n voters of N, if that of all
 is 0, has a correlation of sqrt((1/m - 1/N) / (1/n - 1/N)) with that of the first m > n.
-By Worsley's bound the probability that any look errs is at most that of the first, plus,
-for each other, that it errs and the one before it does not. So delta is divided by fewer
-than the number of looks.
+By Worsley's bound the probability that any look errs is at most that of the first,
+plus, for each other, that it errs and the one before it does not. So delta is divided
+by fewer than the number of looks.
 
 References
 ----------

@@ -2,8 +2,8 @@
 
 The thresholds that the trees have for a feature, at most 254 of them, cut its values
 into bins: ``x > t`` is the same for values in double precision and for the numbers of
-their bins. A node is then a word of 32 bits, and ``tree_registers.h`` keeps a tree of up
-to 32 leaves in registers while rows pass through it.
+their bins. A node is then a word of 32 bits, and ``tree_registers.h`` keeps a tree of
+up to 32 leaves in registers while rows pass through it.
 
 Missing values have no branch of their own: a feature has a column of bins for the nodes
 that send them left, in which they are in the first bin, and one for the nodes that send
