@@ -13,8 +13,8 @@ the survivors would need more than a fraction of the rows to tell apart, full hi
 of these few decide. Whatever the sample has chosen, a histogram of all rows of the node
 places the threshold.
 
-A sample that decides nothing is lost. While no feature falls it has few rows, or as many
-as others have paid for; and nodes are sampled only while what was lost is covered by
+A sample that decides nothing is lost. While most features survive it has few rows, or as
+many as others have paid for; and nodes are sampled only while what was lost is covered by
 what was saved, but for a hundredth of all insertions.
 
 What `delta` covers: with probability at least ``1 - delta`` (over the sample, by the
@@ -245,7 +245,7 @@ cdef class BanditSplitter(SlotSplitter):
             n_next = self.plan()
             if n_next == 0:
                 return self.place(best)
-            if self.n_survivors == self.n_drawn and self.n_needed > n_most:
+            if 2 * self.n_survivors > self.n_drawn and self.n_needed > n_most:
                 n_next = 2 * self.sample.n_rows
                 if n < self.n_needed < INFINITY or not affords_rows(
                     &self.savings, n_next, n, self.n_drawn
