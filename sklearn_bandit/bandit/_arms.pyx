@@ -1,10 +1,10 @@
 """Arms: moments of paired differences, and elimination of what cannot be best.
 
 An arm falls when its lower bound is above the k-th smallest upper bound, all bounds
-relative to the same leader: then k arms are better than it, as surely as the radii hold.
-Pruning against the *estimated* k-th best would be unsound: that arm's own error is not
-in the bound. The leader is kept by identity, never by comparing its bounds, which
-rounding could turn against it.
+relative to the same leader: then k arms are better than it, as surely as the radii
+hold. Pruning against the *estimated* k-th best would be unsound: that arm's own error
+is not in the bound. The leader is kept by identity, never by comparing its bounds,
+which rounding could turn against it.
 """
 
 import numpy as np

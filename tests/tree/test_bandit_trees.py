@@ -280,7 +280,7 @@ def test_sampling_inserts_less_than_exact_histograms():
 def test_bernstein_needs_more_rows_than_student(criterion):
     rng = np.random.default_rng(10)
     X = rng.normal(size=(100_000, 10)).astype(np.float32)
-    y = np.column_stack([np.exp(0.3 * X[:, 2] + 0.2 * X[:, 4])] * 2)
+    y = np.column_stack([np.exp(0.6 * X[:, 2] + 0.2 * X[:, 4])] * 2)
     y = rng.poisson(y) + 0.5
     costs = {}
     for radius in ("paired", "bernstein"):

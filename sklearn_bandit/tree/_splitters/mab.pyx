@@ -13,9 +13,9 @@ the survivors would need more than a fraction of the rows to tell apart, full hi
 of these few decide. Whatever the sample has chosen, a histogram of all rows of the node
 places the threshold.
 
-A sample that decides nothing is lost. While no feature falls it has few rows, or as many
-as others have paid for; and nodes are sampled only while what was lost is covered by
-what was saved, but for a hundredth of all insertions.
+A sample that decides nothing is lost. While most features survive it has few rows, or
+as many as others have paid for; and nodes are sampled only while what was lost is
+covered by what was saved, but for a hundredth of all insertions.
 
 What `delta` covers: with probability at least ``1 - delta`` (over the sample, by the
 radii of ``sklearn_bandit.bandit``, with a union bound over features and rounds) the
@@ -245,7 +245,7 @@ cdef class BanditSplitter(SlotSplitter):
             n_next = self.plan()
             if n_next == 0:
                 return self.place(best)
-            if self.n_survivors == self.n_drawn and self.n_needed > n_most:
+            if 2 * self.n_survivors > self.n_drawn and self.n_needed > n_most:
                 n_next = 2 * self.sample.n_rows
                 if n < self.n_needed < INFINITY or not affords_rows(
                     &self.savings, n_next, n, self.n_drawn
@@ -263,8 +263,8 @@ cdef class BanditSplitter(SlotSplitter):
 
         Where features tie, they will tie in the nodes below as well. Over the levels on
         which nodes are large enough to be sampled, full histograms of the survivors
-        alone take ``levels * n * n_survivors`` insertions. With those of all features to
-        subtract from, each level after this one takes half of its rows at most.
+        alone take ``levels * n * n_survivors`` insertions. With those of all features
+        to subtract from, each level after this one takes half of its rows at most.
         """
         cdef double levels = 1.0 + log2(<double> self.node.n / self.min_rows)
 

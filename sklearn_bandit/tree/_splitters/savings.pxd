@@ -8,7 +8,7 @@ grows from: it is the same for any number of threads.
 from libc.stdint cimport int64_t
 
 cdef enum:
-    # While no feature falls, a sample has at most this part (one in so many) of a
+    # While most features survive, a sample has at most this part (one in so many) of a
     # node's rows, or what others have saved. Without it, samples that decided nothing
     # took up to 16% of the insertions of an exact tree (`quality.trees`).
     FIRST_SHARE = 64
@@ -31,7 +31,7 @@ cdef inline bint affords_sample(
 cdef inline bint affords_rows(
     const Savings* savings, Py_ssize_t n_next, Py_ssize_t n, Py_ssize_t n_drawn
 ) noexcept nogil:
-    """Whether a sample of which no feature has fallen may have `n_next` of n rows."""
+    """Whether a sample that most features survive may have `n_next` of n rows."""
     return not savings.is_kept or n_next * n_drawn <= max(
         n * n_drawn // FIRST_SHARE, savings.n_saved
     )
