@@ -1,6 +1,7 @@
 """Exact neighbours beside what people use: faiss flat, numpy, usearch, scikit-learn.
 
-Real data is MNIST. What real embeddings and word vectors would be is drawn: power-law spectra, clusters, a common mean, heavy tails.
+Real data is MNIST. What real embeddings and word vectors would be is drawn: power-law
+spectra, clusters, a common mean, heavy tails.
 """
 
 import time
@@ -16,9 +17,10 @@ from ..data import load
 from ..harness import Comparison, Contender, Table, benchmark
 
 K = 10
-# Values that single queries of one run go over: 13 queries of the largest set, 400 of
-# the smallest. All of "neighbors.*" is to take seven minutes.
-N_VALUES = 2e9
+# Values that single queries of one run go over, and the least and most queries: all of
+# "neighbors.*" is to take seven minutes.
+N_VALUES = 1e9
+LEAST_SINGLE, MOST_SINGLE = 10, 100
 N_BATCH = 200
 N_EXACT = 2000
 SEED = 1234
@@ -248,7 +250,8 @@ def race(name, metric, rows, queries, goals, *, batch=False, **parameters):
 
 def singles(rows, queries):
     """Return the queries that are asked one at a time."""
-    return queries[: int(min(N_VALUES / rows.size, 400))]
+    n_queries = np.clip(N_VALUES / rows.size, LEAST_SINGLE, MOST_SINGLE)
+    return queries[: int(n_queries)]
 
 
 def wanted(options):

@@ -101,6 +101,6 @@ def test_drop_ins_answer_or_refuse(case):
         attempt(model.fit, X, y)
     except Refused:
         return
-    distances, ids = model.kneighbors(X[:7])
+    distances, _ = model.kneighbors(X[:7])
     best = np.sort(every_key("euclidean", X, X[:7]), axis=1)[:, :k]
     np.testing.assert_allclose(distances, best, atol=1e-10 * (1 + np.abs(X).max()))

@@ -213,7 +213,9 @@ cdef bint _encode_row(
         skb_round_differences(x, d, space.steps[0], &sums[0])
         skb_pack(x, d, codes)
         norm[0] = sums[0]
-        stats[0] = <float> (sums[0] * UP + REST + LEAST) if sums[0] <= MOST else INFINITY
+        stats[0] = INFINITY
+        if sums[0] <= MOST:
+            stats[0] = <float> (sums[0] * UP + REST + LEAST)
         return True
     skb_measure(x, &space.inverse_steps[0], &space.direction[0], d, &found)
     norm[0] = sqrt(found.squares)

@@ -20,8 +20,8 @@ by ``2**-20``, and `constant` has it of the part along the centre. What underflo
 less than `TINY`. Scales and units are rounded before codes are taken, so that they are
 exact.
 
-Rounding in double precision, with e = ``2**-53``. Under "euclidean" x and y are off by e
-in each entry, as centre and unit are exact, and ``|x| <= |y| + key`` for a row that
+Rounding in double precision, with e = ``2**-53``. Under "euclidean" x and y are off by
+e in each entry, as centre and unit are exact, and ``|x| <= |y| + key`` for a row that
 counts: all errors are relative to ``|y|**2 + key**2``, at most ``d + 16`` times e, and
 the bar is lowered by twice as much. An offset of the data is in neither. Under "cosine"
 and "inner_product" keys, `shift` and (normalised) rows are off by at most ``3 d + 40``
