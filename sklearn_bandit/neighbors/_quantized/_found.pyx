@@ -84,6 +84,8 @@ cdef int _by_position(const void* a, const void* b) noexcept nogil:
 
 cdef void sort_found(Found* found, bint by_key) noexcept nogil:
     """Order by key, or by position."""
+    if found.n < 2:  # and perhaps no memory, which `qsort` must have
+        return
     qsort(
         found.rows, found.n, sizeof(Neighbour), &_by_key if by_key else &_by_position
     )
