@@ -84,8 +84,8 @@ def oob_permutation_importance(
 
     See Also
     --------
-    sklearn.inspection.permutation_importance : The same for any estimator, on data that
-        was held out.
+    bandit_permutation_importance : The same for any estimator, on data that was held
+        out, from as few predictions as it takes.
     feature_selection_stability : How far the features selected by it can be trusted.
 
     References
