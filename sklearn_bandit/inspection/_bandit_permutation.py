@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from itertools import pairwise
-from math import ceil, log2
+from math import ceil, inf, log2
 from numbers import Integral, Real
 from typing import Any
 
@@ -218,24 +218,10 @@ def bandit_permutation_importance(
         offset = everything.of_all(X).mean() - search.before.mean()
         search.n_predictions += n_samples
     if k is None or k == n_features:
-        n_rounds = _estimate(search, delta, tol, random_state)
+        search.settle(np.arange(n_features), delta, tol, random_state)
         selected = None if k is None else _order(search.means())
     else:
-        found = best_arm(
-            search,
-            n_features,
-            search.n_references,
-            k=k,
-            maximize=True,
-            delta=delta,
-            batch_size=BATCH_SIZE,
-            exact=search.finish
-            if n_features * search.n_references > MAX_KEPT
-            else None,
-            tol=tol or 0.0,
-            random_state=random_state,
-        )
-        selected, n_rounds = found.best, found.n_rounds
+        selected = _select(search, k, delta, tol, random_state)
     mean = search.means() + offset
     radii = search.radii(np.arange(n_features), delta)
     return Bunch(
@@ -245,7 +231,7 @@ def bandit_permutation_importance(
         importances_high=mean + radii,
         selected=selected,
         n_predictions=search.n_predictions,
-        n_rounds=n_rounds,
+        n_rounds=search.n_rounds,
     )
 
 
@@ -276,6 +262,7 @@ class Losses:
         self.n_references = donors.size
         self.before = scores.of_all(X)
         self.n_predictions = n_rows
+        self.n_rounds = 0
         self.largest = 0.0
         self.n_used = np.zeros(n_features)
         self._sums = np.zeros((3, n_features))  # of powers 1, 2, 4
@@ -283,12 +270,33 @@ class Losses:
 
     def __call__(self, features, references):
         """Return the losses of features on references, and add them to the sums."""
-        if len(self._used) + len(references) <= self.n_references:
-            self._used = np.concatenate([self._used, references])
+        self._used = np.concatenate([self._used, references])
+        self.n_rounds += 1
         return self._add(features, references)
+
+    def settle(self, features, delta, tol, random_state):
+        """Use references until the mean of each of the features is known to `tol`.
+
+        All features that are asked about have seen the same references so far.
+        """
+        if delta == 0:
+            self.finish(features)
+            return
+        rest = np.setdiff1d(np.arange(self.n_references), self._used)
+        rest = random_state.permutation(rest)
+        features = self._unsettled(features, delta, tol)
+        while len(features) and len(rest):
+            n_batch = max(len(self._used), BATCH_SIZE)
+            self(features, rest[:n_batch])
+            rest = rest[n_batch:]
+            features = self._unsettled(features, delta, tol)
+
+    def _unsettled(self, features, delta, tol):
+        return features[self.radii(features, delta) > tol]
 
     def finish(self, features):
         """Return the means of features, from all references that were not used yet."""
+        self.n_rounds += 1
         rest = np.setdiff1d(np.arange(self.n_references), self._used)
         step = max(1, MAX_VALUES // len(features))
         for start in range(0, len(rest), step):
@@ -315,6 +323,9 @@ class Losses:
             n = self.n_used[feature]
             if n == n_total:
                 continue
+            if n == 0:
+                radii[i] = inf
+                continue
             size = effective_size(self._sums[1, feature], self._sums[2, feature])
             radii[i] = paired_radius(variances[feature], n, size, share, n_total)
             if not np.isfinite(radii[i]):
@@ -330,7 +341,7 @@ class Losses:
         return np.sqrt(self._variances() * np.maximum(unseen, 0.0))
 
     def _variances(self):
-        n = self.n_used
+        n = np.maximum(self.n_used, 1)
         spread = self._sums[1] - self._sums[0] ** 2 / n
         return np.maximum(spread, 0.0) / np.maximum(n - 1, 1)
 
@@ -408,18 +419,34 @@ def _shuffles(random_state, n_samples, n_drawn, n_repeats):
     return rows, donors
 
 
-def _estimate(search, delta, tol, random_state):
-    """Use references until every mean is known to `tol`; return the rounds."""
-    order = random_state.permutation(search.n_references)
-    features = np.arange(len(search.n_used))
-    n_used, n_rounds, n_batch = 0, 0, BATCH_SIZE
-    if delta == 0:
-        search.finish(features)
-        return 1
-    while len(features) and n_used < len(order):
-        search(features, order[n_used : n_used + n_batch])
-        n_used = min(n_used + n_batch, len(order))
-        n_rounds += 1
-        features = features[search.radii(features, delta) > tol]
-        n_batch = n_used
-    return n_rounds
+def _select(search, k, delta, tol, random_state):
+    """The k most important features, best first.
+
+    With a tolerance, what sampling by pairs cannot tell apart (features without any
+    effect are equal on all rows) is known well enough once each importance is known to
+    half of it. The two ways to an answer share `delta`.
+    """
+    n_features = len(search.n_used)
+    exact = None
+    if tol and delta > 0:
+        delta = delta / 2
+
+        def exact(features):
+            search.settle(features, delta, tol / 2, random_state)
+            return search.means()[features]
+
+    elif n_features * search.n_references > MAX_KEPT:
+        exact = search.finish
+    found = best_arm(
+        search,
+        n_features,
+        search.n_references,
+        k=k,
+        maximize=True,
+        delta=delta,
+        batch_size=BATCH_SIZE,
+        exact=exact,
+        tol=tol or 0.0,
+        random_state=random_state,
+    )
+    return found.best

@@ -214,6 +214,34 @@ def test_tolerance_of_a_selection():
     assert near.n_predictions < exact.n_predictions / 2
 
 
+def test_tolerance_where_fewer_than_k_have_an_effect():
+    """Features without any effect are equal; to within `tol` that is soon known."""
+    model, X, y = planted(20_000, 30, 3, seed=0)
+    model.coef_[3:] = 0.0
+    options = {"n_repeats": 1, "k": 5, "random_state": 0}
+    near = bandit_permutation_importance(model, X, y, tol=0.1, **options)
+    assert near.n_predictions < X.size / 2
+    assert set(near.selected) >= {0, 1, 2}
+    exact = bandit_permutation_importance(model, X, y, **options)
+    assert exact.n_predictions <= X.size + len(X)
+    np.testing.assert_array_equal(exact.selected, np.arange(5))
+
+
+def test_selections_within_the_tolerance_are_counted():
+    """Over 60 seeds at delta = .05: see above."""
+    n_wrong = 0
+    for seed in range(60):
+        model, X, y = planted(3000, 20, 8, seed=seed)
+        model.coef_[10:] = 0.0
+        options = {"n_repeats": 1, "random_state": seed}
+        mean = permutation_importance(model, X, y, **options).importances_mean
+        found = bandit_permutation_importance(
+            model, X, y, k=4, tol=0.03, delta=0.05, **options
+        )
+        n_wrong += mean[found.selected].min() < np.sort(mean)[-4] - 0.03
+    assert n_wrong <= 7
+
+
 def test_data_frames():
     pandas = pytest.importorskip("pandas")
     from sklearn.compose import make_column_transformer
