@@ -29,8 +29,9 @@ MAX_SEED = np.iinfo(np.int32).max
 # References of the first batch. Features that act on few rows must show in it.
 BATCH_SIZE = 256
 
-# Values of X in one call of predict: 16 MB of double precision. A larger call is not
-# faster, and a smaller one pays for the call (benchmarks/peers/importance.py).
+# Values of X in one call of predict, 16 MB of double precision. Calls of a sixteenth
+# take up to half as long again for the same rows, and calls of four times as many are
+# slower as well (the benchmark importance.call_size).
 MAX_VALUES = 1 << 21
 
 # Losses that are kept for pairing, 256 MB. With more of them the search gives up
