@@ -266,8 +266,10 @@ cdef class Arms:
                 self._mean[i] = 0.0
                 self._radius[i] = 0.0
             elif cost_range > 0.0:
+                # The range of differences. A reach that follows their mean would be
+                # shorter, but bets must not depend on what they are made on.
                 self._radius[i] = bernstein_radius(
-                    variance, cost_range + fabs(self._mean[i]), n, delta, n_total
+                    variance, 2.0 * cost_range, n, delta, n_total
                 )
             else:
                 self._radius[i] = tabled_paired_radius(

@@ -283,10 +283,9 @@ cpdef double bernstein_radius(
     variance : float
         Sample variance of the values.
     reach : float
-        Largest distance from the sample mean that a value can have. The length of an
-        interval that holds every value always serves. For differences of values from
-        one such interval of length R, ``R + abs(mean difference)`` is smaller than
-        their range, ``2 R``.
+        Largest distance from the mean that a value can have, known in advance: the
+        length of an interval that holds every value. Differences of values from such
+        an interval of length R have one of length ``2 R``.
     n_used : float
         Number of references sampled.
     delta : float

@@ -109,7 +109,7 @@ class ExtraTreesClassifier(
     tol : float, default=0.1
         Near ties: features whose gain is smaller than the best by at most this share of
         it count as equally good, once the sample shows that there is a gain at all.
-        With 0 the bandit goes on until exact histograms decide between close rivals;
+        With 0 the bandit goes on until exact histograms decide between close survivors;
         with 1 or more the first sample decides.
     radius : {"paired", "bernstein"}, default="paired"
         How far the mean difference of two splits' losses may be from that of all rows:
@@ -330,7 +330,7 @@ class ExtraTreesRegressor(
     tol : float, default=0.1
         Near ties: features whose gain is smaller than the best by at most this share of
         it count as equally good, once the sample shows that there is a gain at all.
-        With 0 the bandit goes on until exact histograms decide between close rivals;
+        With 0 the bandit goes on until exact histograms decide between close survivors;
         with 1 or more the first sample decides.
     radius : {"paired", "bernstein"}, default="paired"
         How far the mean difference of two splits' losses may be from that of all rows:

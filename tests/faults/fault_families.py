@@ -11,7 +11,7 @@ from sklearn_bandit.ensemble import (
     RandomPatchesRegressor,
 )
 from sklearn_bandit.linear_model import BanditMatchingPursuit
-from sklearn_bandit.neighbors import BanditMIPS
+from sklearn_bandit.neighbors import BanditMIPS, BanditNearestNeighbors
 from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
@@ -36,6 +36,7 @@ def make_family(name):
         ),
         "k-medoids": lambda: BanditKMedoids(5, algorithm="bandit", random_state=0),
         "k-medoids, exact": lambda: BanditKMedoids(5, algorithm="pam", random_state=0),
+        "neighbors": lambda: BanditNearestNeighbors(n_jobs=2, random_state=0),
         "search": lambda: BanditMIPS(random_state=0),
         "pursuit": lambda: BanditMatchingPursuit(
             5, orthogonal=True, n_jobs=2, random_state=0
@@ -54,6 +55,7 @@ FAMILIES = (
     "boosting, samples",
     "k-medoids",
     "k-medoids, exact",
+    "neighbors",
     "search",
     "pursuit",
 )
@@ -63,7 +65,7 @@ def make_data(name, n_samples, n_features, seed=0):
     """Return X and y for an estimator of a family."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_samples, n_features))
-    if name in ("k-medoids", "k-medoids, exact", "search"):
+    if name in ("k-medoids", "k-medoids, exact", "neighbors", "search"):
         return X.astype(np.float32), None
     y = X[:, :3].sum(axis=1) + rng.standard_normal(n_samples)
     if hasattr(make_family(name), "predict_proba"):
@@ -73,6 +75,6 @@ def make_data(name, n_samples, n_features, seed=0):
 
 def answer(model, X):
     """Return what a fitted estimator says of X."""
-    if isinstance(model, BanditMIPS):
+    if isinstance(model, BanditMIPS | BanditNearestNeighbors):
         return np.concatenate(model.kneighbors(X[:20], 3), axis=1)
     return model.predict(X)

@@ -91,6 +91,7 @@ def fit_within(family, n_threads, megabytes):
     import resource
 
     sizes = {"search": (400, 5_000), "pursuit": (50_000, 20)}
+    sizes |= {"neighbors": (20_000, 100)}
     sizes |= {"tree, absolute error": (3_000, 20), "k-medoids, exact": (3_000, 20)}
     with threadpool_limits(n_threads, "openmp"):
         X, y = make_data(family, *sizes.get(family, (10_000, 20)))

@@ -20,6 +20,7 @@ LARGE = {
     "boosting, samples": (500_000, 12),
     "k-medoids": (15_000, 100),
     "k-medoids, exact": (12_000, 100),
+    "neighbors": (40_000, 100),
     "pursuit": (50_000, 300),
 }
 

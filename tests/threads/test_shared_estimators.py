@@ -10,7 +10,17 @@ import sys
 import pytest
 from fault_families import FAMILIES
 from fault_processes import run_apart
-from thread_programs import ROUNDS, shared_queries, shared_search, simultaneous_fits
+from thread_programs import (
+    ROUNDS,
+    queries_beside_changes,
+    shared_packing,
+    shared_queries,
+    shared_search,
+    simultaneous_fits,
+)
+
+# Families whose predictions pack the trees.
+PACKED = ["forest", "extra trees", "boosting", "boosting, samples"]
 
 SEARCHES = [
     {},
@@ -43,7 +53,17 @@ def test_threads_fit_at_the_same_time(family):
     check(simultaneous_fits, family)
 
 
+@pytest.mark.parametrize("family", PACKED)
+def test_threads_pack_one_estimator(family):
+    check(shared_packing, family)
+
+
 @pytest.mark.parametrize("n_features", [100, 3_000])
 @pytest.mark.parametrize("parameters", SEARCHES, ids=str)
 def test_threads_ask_one_index(parameters, n_features):
     check(shared_search, parameters, n_features)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])
+def test_threads_ask_while_rows_change(metric):
+    check(queries_beside_changes, metric)

@@ -6,12 +6,14 @@ The threads of Python are the subject. Each runs kernels on one thread of OpenMP
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from threading import Event
 
 import numpy as np
 from fault_families import answer, make_data, make_family
 from threadpoolctl import threadpool_limits
 
-from sklearn_bandit.neighbors import BanditMIPS
+from sklearn_bandit.neighbors import BanditMIPS, BanditNearestNeighbors
 
 ROUNDS = int(os.environ.get("SKLEARN_BANDIT_STRESS", "3"))
 N_THREADS = 4
@@ -37,6 +39,22 @@ def shared_queries(family):
     expected = [answer(model, part) for part in parts]
     for _ in range(ROUNDS):
         said = together(lambda part: answer(model, part), parts * 2)
+        for here, there in zip(expected * 2, said, strict=True):
+            np.testing.assert_array_equal(here, there)
+    return True
+
+
+def shared_packing(family):
+    """The first predictions of a model, which pack its trees, come at the same time."""
+    X, y = make_data(family, 5_000, 12)
+    model = make_family(family).fit(X, y)
+    # Some pack at once and predict in several threads, some leave it to a second call.
+    parts = [X, X[:20], X[20:50], X[::2]]
+    expected = [answer(model, part) for part in parts]
+    for _ in range(ROUNDS):
+        # Copies have no packed form.
+        fresh = deepcopy(model)
+        said = together(lambda part, model=fresh: answer(model, part), parts * 2)
         for here, there in zip(expected * 2, said, strict=True):
             np.testing.assert_array_equal(here, there)
     return True
@@ -78,4 +96,58 @@ def shared_search(parameters, n_features):
         for here, there in zip(expected, said, strict=True):
             np.testing.assert_array_equal(here[1], there[1])
             np.testing.assert_array_equal(here[0], there[0])
+    return True
+
+
+def queries_beside_changes(metric):
+    """Rows are added and removed while other threads ask.
+
+    Every answer is that of the rows before or after a change, never of something
+    between, and a thread never sees rows that were there before those it saw already.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 70)).astype(np.float32)
+    queries = rng.standard_normal((9, 70)).astype(np.float32)
+    changes = [("partial_fit", X[i : i + 40]) for i in range(200, 600, 40)]
+    changes[3:3] = [("remove", np.arange(0, 200, 3))]
+    changes[7:7] = [("remove", np.arange(1, 200, 3))]
+    changes.append(("remove", np.arange(300, 600)))
+
+    def start():
+        model = BanditNearestNeighbors(7, metric=metric, n_jobs=2, random_state=0)
+        return model.fit(X[:200])
+
+    model = start()
+    states = [model.kneighbors(queries)]
+    for method, argument in changes:
+        getattr(model, method)(argument)
+        states.append(model.kneighbors(queries))
+
+    def is_state(said, state):
+        return all(map(np.array_equal, said, state))
+
+    for _ in range(ROUNDS):
+        model = start()
+        is_over = Event()
+
+        def act(role, model=model, is_over=is_over):
+            if role == "change":
+                try:
+                    for method, argument in changes:
+                        getattr(model, method)(argument)
+                finally:
+                    is_over.set()
+                return
+            seen = 0
+            while True:
+                was_over = is_over.is_set()
+                said = model.kneighbors(queries)
+                while seen < len(states) and not is_state(said, states[seen]):
+                    seen += 1
+                assert seen < len(states), "an answer of no state"
+                if was_over:
+                    break
+            assert is_state(said, states[-1])
+
+        together(act, ["change", "ask", "ask", "ask"])
     return True
