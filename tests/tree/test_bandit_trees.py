@@ -125,7 +125,8 @@ def test_poisson_and_several_outputs_are_sampled():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(30_000, 5))
     y = rng.poisson(np.exp(X[:, 1]))
-    stump = tree.DecisionTreeRegressor(criterion="poisson", max_depth=1)
+    # Of 40 seeds 39 and, for squared errors, which have heavy tails here, 29 sample.
+    stump = tree.DecisionTreeRegressor(criterion="poisson", max_depth=1, random_state=0)
     stump._sampling_policy = SamplingPolicy(min_rows_real=8_000)
     stump.fit(X, y)
     assert stump.n_insertions_ < 0.5 * X.size
