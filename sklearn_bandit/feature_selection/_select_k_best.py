@@ -77,7 +77,7 @@ class BanditSelectKBest(SelectorMixin, BaseEstimator):
         Batches of rows.
     n_features_in_ : int
         Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of features seen during fit, if X has any.
 
     See Also
