@@ -84,6 +84,7 @@ def contenders(name, options, is_classifier):
                 min_child_samples=1,
                 subsample=0.632,
                 subsample_freq=1,
+                histogram_pool_size=1024,  # megabytes; else 24 GB on MNIST
                 n_jobs=options.threads,
                 verbose=-1,
             ).fit(X[:N_LIGHTGBM], y[:N_LIGHTGBM])
