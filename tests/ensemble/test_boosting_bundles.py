@@ -8,8 +8,8 @@ from threadpoolctl import threadpool_limits
 
 from sklearn_bandit._compat import find_binning_thresholds
 from sklearn_bandit.ensemble import HistGradientBoostingClassifier
-from sklearn_bandit.ensemble._boosting import bin_mapper, bundles
-from sklearn_bandit.ensemble._boosting.layout import Layout
+from sklearn_bandit.ensemble._boosting._data import bin_mapper, bundles
+from sklearn_bandit.ensemble._boosting._data.layout import Layout
 
 N_SAMPLES = 6000
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import average_precision_score, log_loss
-from sklearn_bandit.ensemble._boosting.importance import (
+from sklearn_bandit.ensemble._boosting._sampling.importance import (
     RowDraw,
     scale_pairs,
     solve_mu,
@@ -15,8 +15,8 @@ from sklearn_bandit.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
+from sklearn_bandit.ensemble._boosting._sampling.row_weight import rarest_class
 from sklearn_bandit.ensemble._boosting.policy import BoostingPolicy
-from sklearn_bandit.ensemble._boosting.row_weight import rarest_class
 
 
 @pytest.fixture(autouse=True)

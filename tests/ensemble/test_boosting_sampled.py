@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import log_loss
-from sklearn_bandit.ensemble._boosting.row_sampling import draw_rounds
+from sklearn_bandit.ensemble._boosting._sampling.row_sampling import draw_rounds
 from threadpoolctl import threadpool_limits
 
 from sklearn_bandit.ensemble import (

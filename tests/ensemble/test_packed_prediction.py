@@ -16,7 +16,7 @@ from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import (
 )
 
 from sklearn_bandit import ensemble
-from sklearn_bandit.ensemble._boosting.prediction import packed_boosters
+from sklearn_bandit.ensemble._boosting._prediction.packed_forms import packed_boosters
 from sklearn_bandit.ensemble._forest_prediction import packed_forests
 
 FORESTS = [

@@ -15,14 +15,14 @@ from sklearn_bandit._compat import (
 )
 from sklearn_bandit._core.tasks import run_tasks
 
-from .grower import TreeGrower
-from .growth_options import GrowthOptions
-from .histogram import HistogramBuilder
-from .layout import Layout
+from ._data.layout import Layout
+from ._data.row_lists import RowLists
+from ._growing.grower import TreeGrower
+from ._growing.growth_options import GrowthOptions
+from ._growing.histogram import HistogramBuilder
+from ._growing.monotonic import bound_leaf_values
+from ._growing.predictor import PredictorMaker
 from .losses import binomial, multinomial
-from .monotonic import bound_leaf_values
-from .predictor import PredictorMaker
-from .row_lists import RowLists
 
 # Raw predictions whose gradients are worth a task of their own: some 30 microseconds,
 # of which the call takes five.

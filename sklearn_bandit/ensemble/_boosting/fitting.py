@@ -36,16 +36,16 @@ from sklearn_bandit._core.thread_start import start_threads
 from sklearn_bandit._core.threads import limit_threads
 from sklearn_bandit._core.unchanged import unchanged_on_failure
 
-from .bin_mapper import fit_bin_mapper
-from .bin_values import READABLE
+from ._data.bin_mapper import fit_bin_mapper
+from ._data.bin_values import READABLE
+from ._prediction.packed_forms import add_packed, packed_boosters
+from ._sampling.leaf_router import MAX_LEAVES
+from ._sampling.row_weight import heavy_share, rarest_class
+from ._sampling.training_rows import TrainingRows
 from .booster import Booster
 from .early_stopping import EarlyStopping
-from .leaf_router import MAX_LEAVES
 from .policy import BoostingPolicy
-from .prediction import add_packed, packed_boosters
-from .row_weight import heavy_share, rarest_class
 from .sampled_booster import SampledBooster
-from .training_rows import TrainingRows
 
 MAX_SEED = np.iinfo(np.uint32).max
 

@@ -28,10 +28,10 @@ from math import ceil
 
 import numpy as np
 
+from ._growing.split_search import EPSILON
+from ._sampling.importance import RowDraw, scale_pairs
+from ._sampling.leaf_router import LeafRouter, add_leaves
 from .booster import Booster
-from .importance import RowDraw, scale_pairs
-from .leaf_router import LeafRouter, add_leaves
-from .split_search import EPSILON
 
 # Samples that fit into the working set, unless it has all rows.
 SAMPLES_OF_SET = 4

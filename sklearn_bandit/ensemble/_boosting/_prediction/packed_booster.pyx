@@ -23,7 +23,7 @@ from sklearn_bandit._core.transpose cimport transpose
 
 from sklearn_bandit.tree._prediction import CannotPackError
 
-from .bin_values import BinAssigner
+from .._data.bin_values import BinAssigner
 
 cdef extern from "tree_registers.h":
     enum:

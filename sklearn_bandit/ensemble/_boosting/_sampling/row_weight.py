@@ -8,7 +8,7 @@ import numpy as np
 
 from sklearn_bandit.bandit import effective_size
 
-from .booster import compute_gradients
+from ..booster import compute_gradients
 
 # Rows that the weight of heavy ones is estimated from.
 N_ROWS = 131_072

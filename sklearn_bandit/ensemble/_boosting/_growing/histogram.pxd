@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from .row_lists cimport RowLists
+from .._data.row_lists cimport RowLists
 
 cdef class HistogramBuilder:
     """Sums of the rows of a node by cell."""

@@ -23,7 +23,7 @@ from libc.string cimport memcpy, memset
 
 from sklearn_bandit._core.simd cimport inline_void, prefetch, simd_256_void
 
-from .row_lists cimport GroupRows, RowLists
+from .._data.row_lists cimport GroupRows, RowLists
 
 cdef enum:
     # Most chunks of a node, and so most threads that work on one group.

@@ -10,7 +10,7 @@ pass through all the trees that there are by then.
 
 import numpy as np
 
-from .bin_values import BinAssigner
+from .._data.bin_values import BinAssigner
 from .leaf_router import MAX_LEAVES, LeafRouter
 from .row_sampling import draw_rounds
 

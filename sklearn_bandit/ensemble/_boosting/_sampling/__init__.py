@@ -1,0 +1,8 @@
+"""Which rows a tree sees, where it does not see all of them.
+
+- ``training_rows``: the working set, the rows that have been put into bins so far
+- ``row_sampling``: the order in which rows join it
+- ``leaf_router``: takes rows that join through the trees that there are
+- ``importance``: minimal variance samples of the working set
+- ``row_weight``: whether a few rows decide everything, so that samples would not do
+"""
