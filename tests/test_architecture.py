@@ -39,7 +39,6 @@ KERNELS = [
 
 # What is longer or wider. Nothing is to be added, and what is split is to be taken out.
 LONG_FILES = {
-    "bandit/_radii.pyx",
     "cluster/_sampled_passes.pyx",
     "ensemble/_patches.py",
     "neighbors/_coordinate_sample.pyx",

@@ -7,7 +7,8 @@ batches; each arm has a mean and a confidence radius; arms that cannot be best a
 are dropped; only the few that are left are computed exactly.
 
 - ``_radii``: confidence radii, pure functions for Python and for ``nogil`` kernels
-- ``_quantile_table``: Student quantiles by effective size
+- ``_quantiles``: normal and Student quantiles; ``_quantile_table``: those of Student by
+  effective size
 - ``_moments``: sums of powers, what variances and effective sizes are made of
 - ``_votes``: when a vote is decided before all have voted
 - ``_arms``: the arms of a search and their elimination, also from kernels
@@ -22,18 +23,17 @@ from ._best_arm import best_arm
 # For the families; not part of the public interface.
 from ._control_variate import ControlVariate as ControlVariate
 from ._quantile_table import quantile_table
+from ._quantiles import normal_quantile, student_quantile
 from ._radii import (
     LEAST_EFFECTIVE_SIZE,
     bernstein_radius,
     effective_size,
     finite_population,
     hoeffding_radius,
-    normal_quantile,
     normal_radius,
     paired_radius,
     split_delta,
     step_delta,
-    student_quantile,
 )
 from ._result import BestArmResult, Round
 

@@ -12,14 +12,13 @@ import numpy as np
 from libc.math cimport INFINITY, fabs, isinf, sqrt
 
 from ._moments cimport add_moments
+from ._quantiles cimport Quantiles, start_quantiles
 from ._radii cimport (
-    Quantiles,
     bernstein_radius,
     effective_size,
     hoeffding_radius,
     needed_samples,
     normal_radius,
-    start_quantiles,
     tabled_paired_radius,
 )
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._radii import student_quantile
+from ._quantiles import student_quantile
 
 # Effective sizes with a quantile of their own: below, the radius is that of the least;
 # beyond, Student-t is normal to 0.3%. A table does not refuse sizes between this and

@@ -1,22 +1,9 @@
 """Confidence radii for kernels: ``_radii.pyx`` has the formulas and sources."""
 
+from ._quantiles cimport Quantiles
+
 # Fewer effective observations than this say nothing reliable about a variance.
 cdef double MIN_EFFECTIVE
-
-cdef enum:
-    N_QUANTILES = 1024
-
-
-cdef struct Quantiles:
-    # Student quantiles of one error probability, computed when first asked for. Degrees
-    # of freedom are rounded down, which makes a radius wider, never narrower.
-    double delta
-    double values[N_QUANTILES]      # 0: not known yet
-
-
-cdef void start_quantiles(Quantiles* table, double delta) noexcept nogil
-cdef double tabled_quantile(Quantiles* table, double df) noexcept nogil
-cdef double coarse_size(double size) noexcept nogil
 
 cpdef double split_delta(
     double delta, Py_ssize_t n_arms, Py_ssize_t n_round, Py_ssize_t n_rounds=*
@@ -24,8 +11,6 @@ cpdef double split_delta(
 cpdef double step_delta(
     double delta, Py_ssize_t n_step, Py_ssize_t n_expected=*
 ) noexcept nogil
-cpdef double normal_quantile(double delta) noexcept nogil
-cpdef double student_quantile(double delta, double df) noexcept nogil
 cpdef double finite_population(double n_used, double n_total) noexcept nogil
 cpdef double effective_size(double sum_2, double sum_4) noexcept nogil
 cpdef double hoeffding_radius(

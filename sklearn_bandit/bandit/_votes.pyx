@@ -31,7 +31,8 @@ from itertools import pairwise
 
 from libc.math cimport sqrt
 
-from ._radii cimport finite_population, student_quantile
+from ._quantiles cimport student_quantile
+from ._radii cimport finite_population
 
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, owens_t

@@ -13,12 +13,10 @@ from libc.string cimport memset
 from sklearn_bandit._core.simd cimport simd_void
 from sklearn_bandit.bandit._arms cimport eliminate
 from sklearn_bandit.bandit._moments cimport ProductPowers, add_product_powers
+from sklearn_bandit.bandit._quantiles cimport Quantiles, coarse_size, start_quantiles
 from sklearn_bandit.bandit._radii cimport (
-    Quantiles,
-    coarse_size,
     effective_size,
     split_delta,
-    start_quantiles,
     tabled_paired_radius,
 )
 

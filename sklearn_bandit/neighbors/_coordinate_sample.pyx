@@ -28,11 +28,11 @@ from cython cimport floating
 from libc.math cimport INFINITY, sqrt
 
 from sklearn_bandit._core.simd cimport prefetch, simd_void
+from sklearn_bandit.bandit._quantiles cimport tabled_quantile
 from sklearn_bandit.bandit._radii cimport (
     MIN_EFFECTIVE,
     effective_size,
     finite_population,
-    tabled_quantile,
 )
 
 from ._survivors cimport (

@@ -15,12 +15,12 @@ from libc.string cimport memmove
 from sklearn_bandit._core.memory cimport CACHE_LINE, allocate, times
 from sklearn_bandit._core.simd cimport prefetch, simd_void
 from sklearn_bandit.bandit._moments cimport paired_powers
+from sklearn_bandit.bandit._quantiles cimport tabled_quantile
 from sklearn_bandit.bandit._radii cimport (
     bernstein_radius,
     effective_size,
     hoeffding_radius,
     tabled_paired_radius,
-    tabled_quantile,
 )
 
 from ._exact_products cimport Rows, row

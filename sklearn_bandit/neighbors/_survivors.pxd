@@ -4,7 +4,8 @@ cimport cython
 
 from libc.math cimport sqrt
 
-from sklearn_bandit.bandit._radii cimport Quantiles, needed_samples
+from sklearn_bandit.bandit._quantiles cimport Quantiles
+from sklearn_bandit.bandit._radii cimport needed_samples
 
 cdef enum:
     # Memory that a pool keeps: for this number of threads that search at once.

@@ -5,7 +5,7 @@ from libc.stdlib cimport free
 
 from sklearn_bandit._core.memory cimport allocate
 from sklearn_bandit.bandit._arms cimport eliminate, kth_smallest
-from sklearn_bandit.bandit._radii cimport start_quantiles
+from sklearn_bandit.bandit._quantiles cimport start_quantiles
 
 
 cdef Survivors* new_survivors(
