@@ -76,8 +76,9 @@ def select(X, score, order, k, delta):
         ``SelectKBest`` does.
     """
     n_total, n_features = X.shape
-    # One of the best falls if one of the others is wrongly taken for better.
-    n_pairs = k * n_features
+    # One of the best falls if one of the others is wrongly taken for better: by the
+    # difference of their influences, or by the curvature of either score.
+    n_tests = (k + 1) * n_features
     n_planned = 1 + max(0, ceil(log2(n_total / BATCH_SIZE)))
     features = np.arange(n_features)
     scores = np.empty(n_features)
@@ -88,7 +89,7 @@ def select(X, score, order, k, delta):
         n_used += len(rows)
         n_values += len(rows) * len(features)
         n_rounds += 1
-        share = split_delta(delta, n_pairs, n_rounds, n_planned)
+        share = split_delta(delta, n_tests, n_rounds, n_planned)
         corrected, kept = _eliminate(score, k, share, (n_used, n_total))
         scores[features] = corrected
         features = features[kept]
