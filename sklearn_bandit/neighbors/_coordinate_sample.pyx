@@ -227,10 +227,10 @@ cdef double _query_quantile(
         square = <double> survivors.residual[j] * <double> survivors.residual[j]
         sum_2 += square
         sum_4 += square * square
+    survivors.query_square = sum_2 / n_used
     size = min(effective_size(sum_2, sum_4), <double> n_used)
     if size < MIN_EFFECTIVE or sum_2 <= 0.0:
         return INFINITY
-    survivors.query_square = sum_2 / n_used
     population = query.residual_norm * query.residual_norm / sample.n_features
     return (
         tabled_quantile(&survivors.quantiles, size - 1.0)
