@@ -8,6 +8,7 @@ OLDEST = .venv-oldest
 CHECKED = .venv-boundscheck
 SANITIZED = .venv-sanitize
 THREADS = .venv-threads
+INTEROP = .venv-interop
 CASES ?= 20000
 PIP_FLAGS = --quiet --disable-pip-version-check
 
@@ -35,14 +36,15 @@ THREADS_ENV = LD_PRELOAD=$(call PRELOAD,tsan):$(CURDIR)/$(THREADS)/openmp_thread
     ignore_noninstrumented_modules=1" \
     SKLEARN_BANDIT_STRESS=2 SKLEARN_BANDIT_STRESS_THREADS=2
 
-.PHONY: help demo test test-slow test-oldest test-scikit-learn test-boundscheck \
-    test-sanitize test-threads fuzz coverage lint format docs bench dist clean
+.PHONY: help demo test test-slow test-oldest test-scikit-learn test-interop \
+    test-boundscheck test-sanitize test-threads fuzz coverage lint format docs bench dist clean
 
 help:
 	@echo "make demo              what the package wins over scikit-learn, in a minute"
 	@echo "make test              the tests"
 	@echo "make test-oldest       the tests, oldest supported scikit-learn and numpy"
 	@echo "make test-scikit-learn scikit-learn's own tests, on the estimators of this package"
+	@echo "make test-interop      other packages that take these estimators: shap, skops, ..."
 	@echo "make test-boundscheck  the tests, bounds checks compiled into the kernels"
 	@echo "make test-sanitize     the tests, address and undefined-behaviour sanitizers"
 	@echo "make test-threads      threads that share estimators, ThreadSanitizer"
@@ -91,6 +93,15 @@ $(OLDEST)/.installed: $(BUILD_FILES) .ci/oldest.txt
 	$(OLDEST)/bin/python .ci/requirements.py project tests > $(OLDEST)/tests.txt
 	$(OLDEST)/bin/pip install $(PIP_FLAGS) -c .ci/oldest.txt -r $(OLDEST)/tests.txt
 	$(OLDEST)/bin/python -c "import pathlib, site; pathlib.Path( \
+	    site.getsitepackages()[0], 'sklearn_bandit.pth').write_text('$(CURDIR)')"
+	touch $@
+
+# Packages that have requirements of their own are kept apart.
+$(INTEROP)/.installed: $(BUILD_FILES)
+	test -x $(INTEROP)/bin/python || $(PYTHON) -m venv $(INTEROP)
+	$(INTEROP)/bin/python .ci/requirements.py project interop > $(INTEROP)/interop.txt
+	$(INTEROP)/bin/pip install $(PIP_FLAGS) -r $(INTEROP)/interop.txt
+	$(INTEROP)/bin/python -c "import pathlib, site; pathlib.Path( \
 	    site.getsitepackages()[0], 'sklearn_bandit.pth').write_text('$(CURDIR)')"
 	touch $@
 
@@ -143,6 +154,11 @@ test-scikit-learn: $(VENV)/.built $(VENV)/.extra-tests
 	    $(VENV)/bin/python -m pytest -n $(JOBS) -p plugin \
 	    -W ignore --tb=short --pyargs $(SCIKIT_LEARN_TESTS) $(ARGS)
 
+# The table is that of the user guide.
+test-interop: $(VENV)/.built $(INTEROP)/.installed
+	SKLEARN_BANDIT_INTEROP=doc/user_guide/interoperability.csv \
+	    $(INTEROP)/bin/pytest -W ignore tests/interop $(ARGS)
+
 test-boundscheck: $(CHECKED)/.installed
 	$(PYTEST_ENV) $(CHECKED)/bin/pytest -n $(JOBS) -m 'not slow' $(ARGS)
 
@@ -187,6 +203,6 @@ dist: $(VENV)/bin/python
 	    "import sklearn_bandit; sklearn_bandit.show_versions()"
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(CHECKED) $(SANITIZED) $(THREADS) .venv-dist build dist *.egg-info doc/_build \
+	rm -rf $(VENV) $(OLDEST) $(INTEROP) $(CHECKED) $(SANITIZED) $(THREADS) .venv-dist build dist *.egg-info doc/_build \
 	    doc/auto_examples doc/api/generated
 	find sklearn_bandit \( -name '*.so' -o -name '*.pyd' -o -name '*.c' \) -delete

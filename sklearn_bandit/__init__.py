@@ -20,7 +20,9 @@ _SUB_PACKAGES = (
     "linear_model",
     "model_selection",
     "neighbors",
+    "onnx",
     "tree",
+    "utils",
 )
 
 __all__ = ["__version__", "show_versions", *_SUB_PACKAGES]

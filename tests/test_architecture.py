@@ -20,8 +20,8 @@ import sklearn_bandit
 NAME = "sklearn_bandit"
 PACKAGE = Path(sklearn_bandit.__file__).parent
 ROOT = "(root)"
-# Commands stand above everything.
-COMMANDS = {"demo.py"}
+# Commands, and what speaks to other packages, stand above everything.
+COMMANDS = {"demo.py", "onnx.py"}
 
 MAX_ARGUMENTS = 8
 MAX_LINES = 500
@@ -60,6 +60,7 @@ USES = {
     "dask": FAMILIES | {"bandit", "inspection", "model_selection"},
     "inspection": FAMILIES | {"bandit"},
     "model_selection": FAMILIES | {"bandit"},
+    "utils": set(),
 }
 
 IMPORT = re.compile(

@@ -32,6 +32,7 @@ from sklearn_bandit._compat import (
     validate_estimator,
     with_callbacks,
 )
+from sklearn_bandit._core.conversion import ToSklearnMixin
 from sklearn_bandit._core.progress import ProgressMixin
 from sklearn_bandit._core.seeds import seeded
 from sklearn_bandit._core.threads import limit_threads
@@ -83,7 +84,7 @@ TREE_PARAMETERS = (
 )
 
 
-class BanditForest(ForestPrediction, SparseInputMixin, ProgressMixin):
+class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressMixin):
     """What the forests share: fitting."""
 
     # Features are numbers: scikit-learn's prediction, from 1.10 on, reads these.

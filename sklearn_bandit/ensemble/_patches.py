@@ -27,6 +27,15 @@ PATCH_CONSTRAINTS = {
 class PatchForest(BanditForest):
     """A forest on one random patch of the data."""
 
+    # Among them what scikit-learn would find the samples of each tree by.
+    _own_attributes = (
+        *BanditForest._own_attributes,
+        "patch_samples_",
+        "patch_features_",
+        "_n_samples_in",
+        "_n_samples",
+    )
+
     def _choose_patch(self, X, codes, weights):
         """Choose the samples and features that the whole forest sees."""
         # What lies outside the patch is never read again.

@@ -8,14 +8,25 @@
 - ``_stability``: :func:`feature_selection_stability`, how alike the selections of
   repeated runs are, with a confidence interval; :func:`select_largest` makes selections
   of importances
+- ``_displays``: pictures of what searches did, in the manner of scikit-learn's displays
 """
 
 from ._bandit_permutation import bandit_permutation_importance
+from ._displays import (
+    InsertionsDisplay,
+    RacingDisplay,
+    SpeedQualityDisplay,
+    SurvivorsDisplay,
+)
 from ._permutation import oob_permutation_importance
 from ._stability import StabilityResult, feature_selection_stability, select_largest
 
 __all__ = [
+    "InsertionsDisplay",
+    "RacingDisplay",
+    "SpeedQualityDisplay",
     "StabilityResult",
+    "SurvivorsDisplay",
     "bandit_permutation_importance",
     "feature_selection_stability",
     "oob_permutation_importance",

@@ -19,6 +19,7 @@ from sklearn_bandit._compat import (
     validate_data,
     with_callbacks,
 )
+from sklearn_bandit._core.conversion import ToSklearnMixin
 from sklearn_bandit._core.progress import ProgressMixin
 from sklearn_bandit._core.threads import effective_n_threads
 from sklearn_bandit._core.typing import MatrixLike
@@ -44,7 +45,7 @@ from ._parameters import count_features
 from ._policy import SamplingPolicy
 
 
-class BanditTree(SparseInputMixin, ProgressMixin):
+class BanditTree(ToSklearnMixin, SparseInputMixin, ProgressMixin):
     """What the tree estimators share: fitting. The rest is scikit-learn's."""
 
     # Features are numbers: scikit-learn's prediction, from 1.10 on, reads these.

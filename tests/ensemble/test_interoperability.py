@@ -1,4 +1,4 @@
-"""What others do with our trees: scikit-learn's inspection, shap, skops, pickle."""
+"""What scikit-learn does with our trees: inspection, export, searches, pickle."""
 
 import pickle
 
@@ -21,26 +21,6 @@ def cancer():
 @pytest.fixture(scope="module")
 def forest(cancer):
     return ensemble.RandomForestClassifier(10, max_depth=4, random_state=0).fit(*cancer)
-
-
-def test_shap_explains_the_prediction(forest, cancer):
-    shap = pytest.importorskip("shap")
-    X = cancer[0][:20]
-    explainer = shap.TreeExplainer(forest)
-    values = explainer.shap_values(X)
-    positive = values[1] if isinstance(values, list) else values[..., 1]
-    total = positive.sum(axis=1) + explainer.expected_value[1]
-    np.testing.assert_allclose(total, forest.predict_proba(X)[:, 1], atol=1e-6)
-
-
-def test_skops_round_trip(forest, cancer):
-    io = pytest.importorskip("skops.io")
-    stored = io.dumps(forest)
-    trusted = io.get_untrusted_types(data=stored)
-    again = io.loads(stored, trusted=trusted)
-    np.testing.assert_array_equal(
-        again.predict_proba(cancer[0]), forest.predict_proba(cancer[0])
-    )
 
 
 def test_pickle(forest, cancer):
@@ -100,28 +80,6 @@ def test_threads_do_not_change_the_forest(cancer, n_jobs):
     for a, b in zip(one.estimators_, many.estimators_, strict=True):
         np.testing.assert_array_equal(a.tree_.threshold, b.tree_.threshold)
         np.testing.assert_array_equal(a.tree_.value, b.tree_.value)
-
-
-@pytest.fixture(scope="module")
-def booster(cancer):
-    return ensemble.HistGradientBoostingClassifier(max_iter=20).fit(*cancer)
-
-
-def test_shap_explains_boosting(booster, cancer):
-    shap = pytest.importorskip("shap")
-    X = cancer[0][:20]
-    explainer = shap.TreeExplainer(booster)
-    total = explainer.shap_values(X).sum(axis=1) + explainer.expected_value
-    np.testing.assert_allclose(total, booster.decision_function(X), atol=1e-6)
-
-
-def test_skops_round_trip_of_boosting(booster, cancer):
-    io = pytest.importorskip("skops.io")
-    stored = io.dumps(booster)
-    again = io.loads(stored, trusted=io.get_untrusted_types(data=stored))
-    np.testing.assert_array_equal(
-        again.predict_proba(cancer[0]), booster.predict_proba(cancer[0])
-    )
 
 
 @pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has no callbacks")

@@ -1,7 +1,7 @@
 """What memory holds before it is written has no part in any model or answer.
 
-The allocator of glibc fills memory with a byte of our choice. As doubles the bytes stand
-for 32, -2e226 and, left alone, for whatever was there.
+The allocator of glibc fills memory with a byte of our choice. As doubles the bytes are
+32 and -2e226; without the option there is whatever was there before.
 """
 
 import os

@@ -31,6 +31,7 @@ from sklearn_bandit._compat import (
     validate_parameters,
     with_callbacks,
 )
+from sklearn_bandit._core.conversion import ToSklearnMixin
 from sklearn_bandit._core.progress import ProgressMixin
 from sklearn_bandit._core.thread_start import start_threads
 from sklearn_bandit._core.threads import limit_threads
@@ -59,8 +60,15 @@ PARAMETER_CONSTRAINTS = {
 }
 
 
-class BanditBoosting(ProgressMixin):
+class BanditBoosting(ToSklearnMixin, ProgressMixin):
     """What both estimators share: fitting."""
+
+    _own_attributes = (
+        "n_insertions_",
+        "sample_sizes_",
+        "_sampling_state",
+        "_n_training_rows",
+    )
 
     _sampling_policy = BoostingPolicy()
 

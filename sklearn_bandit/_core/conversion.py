@@ -1,0 +1,78 @@
+"""Fitted estimators as those of scikit-learn, which every other tool knows.
+
+Trees, forests and boosted models are scikit-learn's inside: subclasses that fit in
+another way. Tools that look at the class and not at what it is (PMML, hummingbird, some
+model stores) refuse them. What they take is the same model in scikit-learn's own class.
+"""
+
+import sys
+
+from sklearn.base import BaseEstimator
+
+from sklearn_bandit._compat import check_is_fitted
+
+
+class ToSklearnMixin:
+    """Give an estimator that derives from one of scikit-learn's ``to_sklearn``."""
+
+    # Attributes that mean nothing to scikit-learn's estimator.
+    _own_attributes = ("n_insertions_", "n_sampled_nodes_")
+
+    def to_sklearn(self) -> BaseEstimator:
+        """Return the fitted model as scikit-learn's own estimator.
+
+        For tools that know scikit-learn's classes and no others. Predictions are the
+        same; the model can be loaded where sklearn-bandit is not installed.
+
+        Returns
+        -------
+        BaseEstimator
+            The estimator of scikit-learn that this one derives from, with the
+            parameters that both have and the same fitted trees, which are shared and
+            not copied.
+        """
+        check_is_fitted(self)
+        return convert(self)
+
+
+def convert(model):
+    """Return a fitted model as the estimator of scikit-learn that it derives from.
+
+    Parameters
+    ----------
+    model : estimator
+        Derives from an estimator of scikit-learn.
+
+    Returns
+    -------
+    estimator
+        Has the parameters that both have and the fitted attributes, but for those of
+        the model alone.
+    """
+    owner = next(
+        each
+        for each in type(model).__mro__
+        if each.__module__.startswith("sklearn.") and issubclass(each, BaseEstimator)
+    )
+    # Extra trees derive from decision trees; scikit-learn has a class for each.
+    module = sys.modules[owner.__module__]
+    converted = getattr(module, type(model).__name__, owner)()
+    parameters = model.get_params(deep=False)
+    known = converted.get_params(deep=False)
+    converted.set_params(**{name: parameters[name] for name in known})
+    own = set(parameters) | set(vars(converted)) | set(model._own_attributes)
+    for name, value in vars(model).items():
+        if name not in own:
+            setattr(converted, name, _convert_value(value))
+    if hasattr(converted, "estimators_"):
+        # A budget may have ended the forest earlier.
+        converted.n_estimators = len(converted.estimators_)
+    return converted
+
+
+def _convert_value(value):
+    if isinstance(value, ToSklearnMixin):
+        return convert(value)
+    if isinstance(value, list) and value and isinstance(value[0], ToSklearnMixin):
+        return [convert(each) for each in value]
+    return value

@@ -1,0 +1,135 @@
+"""Packages that fit, search and select with estimators, and frames that they take."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_classification
+from sklearn.model_selection import cross_val_score
+
+from sklearn_bandit import cluster, ensemble, neighbors
+
+tool = pytest.mark.tool
+
+
+@pytest.fixture(scope="module")
+def samples():
+    # The first four features are those that tell.
+    X, y = make_classification(
+        600, 10, n_informative=4, n_redundant=0, shuffle=False, random_state=0
+    )
+    order = np.random.default_rng(0).permutation(len(y))
+    return X[order], y[order]
+
+
+@tool("optuna", "searches parameters")
+def test_optuna(samples):
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+    def objective(trial):
+        depth = trial.suggest_int("max_depth", 1, 6)
+        model = ensemble.RandomForestClassifier(5, max_depth=depth, random_state=0)
+        return cross_val_score(model, *samples, cv=2).mean()
+
+    study = optuna.create_study(
+        direction="maximize", sampler=optuna.samplers.RandomSampler(seed=0)
+    )
+    study.optimize(objective, n_trials=4)
+    assert study.best_value > 0.7
+
+
+@tool("Boruta", "selects features by forests")
+def test_boruta(samples):
+    from boruta import BorutaPy
+
+    forest = ensemble.RandomForestClassifier(max_depth=4, random_state=0)
+    selector = BorutaPy(forest, n_estimators=30, max_iter=15, random_state=0)
+    selector.fit(*samples)
+    assert selector.support_[:4].any()
+    assert not selector.support_[6:].any()
+
+
+@tool("econml", "forests as nuisance models of double machine learning")
+def test_econml(samples):
+    from econml.dml import LinearDML
+
+    X, _ = samples
+    rng = np.random.default_rng(0)
+    treated = (rng.random(len(X)) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+    outcome = 2.0 * treated + X[:, 0] + 0.1 * rng.standard_normal(len(X))
+    model = LinearDML(
+        model_y=ensemble.RandomForestRegressor(20, min_samples_leaf=5, random_state=0),
+        model_t=ensemble.RandomForestClassifier(20, min_samples_leaf=5, random_state=0),
+        discrete_treatment=True,
+        random_state=0,
+    ).fit(outcome, treated, X=X[:, 5:7], W=X)
+    assert np.median(model.effect(X[:, 5:7])) == pytest.approx(2.0, abs=0.5)
+
+
+@tool("imbalanced-learn", "pipelines with resampling")
+def test_imbalanced_learn(samples):
+    from imblearn.over_sampling import SMOTE
+    from imblearn.pipeline import make_pipeline
+
+    X, y = samples
+    rare = np.flatnonzero((y == 0) | (np.arange(len(y)) % 5 == 0))
+    model = make_pipeline(
+        SMOTE(random_state=0), ensemble.RandomForestClassifier(10, random_state=0)
+    )
+    assert model.fit(X[rare], y[rare]).score(X, y) > 0.7
+
+
+@tool("pandas", "frames in, names kept")
+def test_pandas(samples):
+    import pandas
+
+    X, y = samples
+    frame = pandas.DataFrame(X, columns=[f"f{i}" for i in range(10)])
+    model = ensemble.RandomForestClassifier(5, random_state=0).fit(frame, y)
+    assert list(model.feature_names_in_) == list(frame.columns)
+    plain = ensemble.RandomForestClassifier(5, random_state=0).fit(X, y)
+    assert_array_equal(model.predict_proba(frame), plain.predict_proba(X))
+
+
+@tool("polars", "frames in, names kept")
+@pytest.mark.parametrize(
+    "model",
+    [
+        ensemble.RandomForestClassifier(5, random_state=0),
+        ensemble.HistGradientBoostingClassifier(max_iter=5, random_state=0),
+        cluster.BanditKMedoids(3, random_state=0),
+        neighbors.KNeighborsClassifier(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_polars(model, samples):
+    import polars
+
+    X, y = samples
+    frame = polars.DataFrame(X, schema=[f"f{i}" for i in range(10)])
+    found = model.fit(frame, y).predict(frame)
+    assert list(model.feature_names_in_) == frame.columns
+    assert_array_equal(found, model.fit(X, y).predict(X))
+
+
+@tool("umap-learn", "UMAP of a precomputed graph of KNeighborsTransformer")
+def test_umap(samples):
+    umap = pytest.importorskip("umap")
+    X, _ = samples
+    search = neighbors.BanditNearestNeighbors(n_neighbors=15).fit(X)
+    distances, indices = search.kneighbors(X)
+    reducer = umap.UMAP(
+        precomputed_knn=(indices.astype(np.int32), distances.astype(np.float32), None),
+        n_neighbors=15,
+        random_state=0,
+    )
+    assert np.isfinite(reducer.fit_transform(X)).all()
+
+
+@tool("rich", "scikit-learn's ProgressBar of set_callbacks")
+def test_progress_bar(samples):
+    callback = pytest.importorskip("sklearn.callback")
+    model = ensemble.RandomForestClassifier(5, random_state=0)
+    model.set_callbacks(callback.ProgressBar()).fit(*samples)
+    assert len(model.estimators_) == 5
