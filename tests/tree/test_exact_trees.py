@@ -484,3 +484,13 @@ def test_copies_of_an_output_have_the_same_random_splits(n_rows):
     three = tree.ExtraTreeClassifier(random_state=0, max_depth=8).fit(X, np.c_[y, y, y])
     assert_array_equal(one.feature, three.tree_.feature)
     assert_array_equal(one.threshold, three.tree_.threshold)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_last_features_that_are_drawn_may_all_be_constant(seed):
+    # Deep nodes of sorted columns have few bins; all features are drawn in groups.
+    rng = np.random.default_rng(seed)
+    X = np.sort(rng.standard_normal((257, 257)), axis=0).astype(np.float32)
+    y = X[:, 0] + rng.integers(0, 3, 257)
+    model = tree.ExtraTreeRegressor(n_thresholds="sqrt", random_state=0).fit(X, y)
+    assert model.get_n_leaves() > 240

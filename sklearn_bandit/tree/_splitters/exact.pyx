@@ -113,6 +113,9 @@ cdef class Splitter:
         while n_varying < self.max_features and place < self.n_features:
             n_most = 1 if by_rank else self.max_features - n_varying
             self.draw_group(block, ids, n, n_most, &place, n_constant, &group)
+            if group.n == 0:
+                # All features that were left are constant.
+                break
             if self.set < 0 and not self.can_pay(n * group.n):
                 return OUT_OF_BUDGET
             if by_rank:
