@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import average_precision_score, log_loss
-from sklearn_bandit.ensemble._boosting._sampling.importance import (
-    RowDraw,
-    scale_pairs,
-    solve_mu,
-)
+from sklearn_bandit.ensemble._boosting._sampling.importance import RowDraw, solve_mu
 from threadpoolctl import threadpool_limits
 
 from sklearn_bandit.ensemble import (
@@ -107,17 +103,6 @@ def test_draws_are_the_same_for_any_number_of_threads():
 def test_scores_that_give_no_order(value):
     pairs = np.full((1, 5000, 2), value, dtype=np.float32)
     assert_array_equal(RowDraw(pairs, 0.5, 100, 1).draw(0.5), np.arange(5000))
-
-
-def test_scaled_pairs():
-    pairs = make_pairs()[0]
-    before = pairs.copy()
-    rows = np.array([3, 7, 19_999], dtype=np.uint32)
-    factors = np.array([2.0, 3.0, 0.5], dtype=np.float32)
-    scale_pairs(pairs, rows, factors, 2)
-    assert_array_equal(pairs[rows], before[rows] * factors[:, None])
-    others = np.setdiff1d(np.arange(20_000), rows)
-    assert_array_equal(pairs[others], before[others])
 
 
 def test_l2_means_what_it_means_in_exact():

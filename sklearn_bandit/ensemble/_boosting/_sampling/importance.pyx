@@ -216,29 +216,3 @@ cdef void _draw_task(
         place += (next_sum >> BITS) - (sum >> BITS)
         sum = next_sum
         i += 1
-
-
-def scale_pairs(
-    float[:, ::1] pairs, const uint32_t[::1] rows, const float[::1] factors,
-    int n_threads,
-):
-    """Multiply gradients and hessians of some rows.
-
-    Parameters
-    ----------
-    pairs : ndarray of float32 of shape (n_samples, 2)
-        Gradients and hessians, changed in place.
-    rows : ndarray of uint32 of shape (n_rows,)
-        Rows to change, none twice.
-    factors : ndarray of float32 of shape (n_rows,)
-        What to multiply by.
-    n_threads : int
-        Threads to use.
-    """
-    cdef Py_ssize_t i
-
-    if rows.shape[0] < TASK_ROWS:
-        n_threads = 1
-    for i in prange(rows.shape[0], nogil=True, num_threads=n_threads):
-        pairs[rows[i], 0] *= factors[i]
-        pairs[rows[i], 1] *= factors[i]
