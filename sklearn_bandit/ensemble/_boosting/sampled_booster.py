@@ -186,7 +186,11 @@ class SampledBooster(Booster):
 
     def _read_rows(self):
         super()._read_rows()
+        n_rows = self.data.n_rows
+        # Room that all trees use: new memory costs as much as a pass over the rows.
         self.sample_lists = RowLists(self.layout, None, self.n_threads)
+        self.row_draw = RowDraw(n_rows, self.n_threads)
+        self.leaves = np.empty((self.data.raw.shape[1], n_rows), dtype=np.uint8)
 
     def _join(self):
         """Let rows join until the working set is as large as it should be."""
@@ -256,9 +260,10 @@ class SampledBooster(Booster):
         if curvature is None:  # the square of one value for all rows, if all agreed
             g, h = np.abs(self.gradients).sum(axis=(0, 1), dtype=np.float64)
             curvature = (g / h) ** 2 if h > 0.0 else 0.0
-        draw = RowDraw(self.gradients, curvature, state.size, self.n_threads)
-        rows = draw.draw(state.turn * GOLDEN_RATIO % 1.0)
-        weights = np.float32(data.n_samples / data.n_rows) / draw.probabilities[rows]
+        self.row_draw.score(self.gradients, curvature, state.size)
+        rows, weights = self.row_draw.draw(
+            state.turn * GOLDEN_RATIO % 1.0, data.n_samples / data.n_rows
+        )
         self.sample_lists.take(self.rows, rows)
         self.sample = TreeSample(
             rows, weights, self.sample_lists, self.seed + SEEDS_OF_TREE * state.turn
@@ -287,7 +292,7 @@ class SampledBooster(Booster):
         (nodes,) = router.leaf_nodes
         # From the grower's order of leaves to the router's.
         order = np.argsort(np.argsort(table["node"][nodes]))
-        leaves = np.empty(data.n_rows, dtype=np.uint8)
+        leaves = self.leaves[k]
         sums = router.sum_leaves(data.columns, pairs, leaves)
         self.evidence[k] = self._judge(sums, steps[order])
         values = values[order]
