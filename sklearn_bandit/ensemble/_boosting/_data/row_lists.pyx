@@ -244,11 +244,16 @@ cdef void _write_dense(
     Py_ssize_t end,
     uint16_t[::1] slots,
 ) noexcept nogil:
-    cdef Py_ssize_t width = features.shape[0], j, i
+    cdef Py_ssize_t width = features.shape[0], n = end - start, j, i
+    cdef const uint8_t* column
+    cdef const uint16_t* slot
+    cdef uint16_t* out
 
     for j in range(width):
-        for i in range(start, end):
-            slots[i * width + j] = slot_of[j, bins[features[j], i]]
+        column, slot = &bins[features[j], start], &slot_of[j, 0]
+        out = &slots[start * width + j]
+        for i in range(n):
+            out[i * width] = slot[column[i]]
 
 
 cdef void _write_bundle(
