@@ -10,6 +10,13 @@ from typing import Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from joblib.parallel import (
+    LokyBackend,
+    MultiprocessingBackend,
+    SequentialBackend,
+    ThreadingBackend,
+    get_active_backend,
+)
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
@@ -47,6 +54,7 @@ from sklearn_bandit._core.validation import (
 from sklearn_bandit.tree._building import (
     SamplingPolicy,
     TrainingSet,
+    TrainingSetTransfer,
     as_counts,
     root_cost,
 )
@@ -280,6 +288,8 @@ class BanditForest(ForestPrediction, SparseInputMixin, ProgressMixin):
                     done,
                 )
                 return done
+            if trees and grow_elsewhere():
+                training_set = TrainingSetTransfer(training_set, trees[0])
             # Trees are only waited for one by one if there is somebody to tell.
             watched = {"return_as": "generator"} if callbacks_of(self) else {}
             grown = Parallel(
@@ -327,6 +337,16 @@ class BanditForest(ForestPrediction, SparseInputMixin, ProgressMixin):
         set_oob_score(self, X.astype(np.float32, copy=False), codes, scoring)
 
 
+def grow_elsewhere():
+    """Whether trees grow in processes that may be on other machines.
+
+    In those of joblib's own backends arrays are memory-mapped as they are.
+    """
+    backend, _ = get_active_backend(prefer="threads")
+    here = (LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend)
+    return type(backend) not in here
+
+
 @dataclass(frozen=True)
 class Draws:
     """How the sample of a tree is drawn.
@@ -344,6 +364,10 @@ class Draws:
     n_draws: int | None
     weights: np.ndarray | None
     balance: bool
+
+    def __sizeof__(self):
+        # Backends of joblib send what is large once a worker.
+        return 0 if self.weights is None else self.weights.nbytes
 
     def choose_seed(self, seed, n_samples):
         """Return a seed whose draws have weight: this one, or the next that does.
@@ -437,6 +461,8 @@ def grow_one(tree, training_set, index, *, draws, verbose, n_trees, budget=None)
     DecisionTreeClassifier or DecisionTreeRegressor
         The estimator, fitted.
     """
+    if isinstance(training_set, TrainingSetTransfer):
+        training_set = training_set.training_set  # did not leave this process
     if verbose > 1:
         print(f"building tree {index + 1} of {n_trees}")
     tree.random_state = draws.choose_seed(tree.random_state, training_set.n_samples)

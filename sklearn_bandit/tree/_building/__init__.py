@@ -11,6 +11,7 @@
 - ``subtrees``: a single tree in several threads
 - ``subsample`` and ``route``: a shallow tree on very many samples, of which only some
   are packed
+- ``transfer``: a training set on its way to other processes
 - ``export``: a genuine tree of scikit-learn from these nodes
 
 Estimators, those of ensembles too, use what is exported here.
@@ -26,13 +27,16 @@ from .build import grow_tree, root_cost
 from .subsample import grow_on_subsample, pays_to_subsample
 from .subtrees import grow_in_subtrees
 from .training_set import TrainingSet, as_counts
+from .transfer import TrainingSetTransfer, as_read
 
 __all__ = [
     "PARAMETER_CONSTRAINTS",
     "THRESHOLD_CONSTRAINTS",
     "SamplingPolicy",
     "TrainingSet",
+    "TrainingSetTransfer",
     "as_counts",
+    "as_read",
     "grow_in_subtrees",
     "grow_on_subsample",
     "grow_tree",

@@ -1,0 +1,24 @@
+"""Estimators that learn from dask collections, on the workers of a dask cluster.
+
+The classes have the names and parameters of the local ones, and one parameter more,
+``client``. ``fit`` takes dask arrays or data frames; the fitted object is a local
+model. What travels between processes is a sample, bytes in the place of values, or
+trees: never all of ``X`` through the client.
+
+- ``_client``: the client of a fit, and its tasks, of which none is left behind
+- ``_collections``: X, y and weights as partitions with known row numbers
+- ``_base``: what the estimators share: ``client``, ``to_local``, lazy prediction
+
+It needs the extra ``dask``: ``pip install 'sklearn-bandit[dask]'``.
+"""
+
+try:
+    import dask.array  # noqa: F401
+    import distributed  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "sklearn_bandit.dask needs dask and distributed, which are not installed: "
+        "pip install 'sklearn-bandit[dask]'"
+    ) from error
+
+__all__: list[str] = []
