@@ -155,6 +155,7 @@ __all__ = [
     "prune_tree",
     "search_elsewhere",
     "set_oob_score",
+    "should_stop",
     "shuffle_split_sizes",
     "stopping_scorer",
     "validate_X_predict",
@@ -215,6 +216,7 @@ METHODS = {
         "_is_fitted",
         "_preprocess_X",
         "_print_iteration_stats",
+        "_should_stop",
         "_validate_parameters",
     ),
 }
@@ -392,6 +394,11 @@ def check_early_stopping_loss(model, **data):
 def check_early_stopping_scorer(model, *data, **raw_predictions):
     """Append the scorer's scores to those of a model; return whether to stop."""
     return model._check_early_stopping_scorer(*data, **raw_predictions)
+
+
+def should_stop(model, scores):
+    """Return whether scores have not improved for long enough."""
+    return model._should_stop(scores)
 
 
 def stopping_scorer(model):

@@ -8,6 +8,9 @@ trees: never all of ``X`` through the client.
 - ``_client``: the client of a fit, and its tasks, of which none is left behind
 - ``_collections``: X, y and weights as partitions with known row numbers
 - ``_base``: what the estimators share: ``client``, ``to_local``, lazy prediction
+- ``_hist_gradient_boosting``: boosting; ``_boosting_rows`` draws from the partitions,
+  ``_boosting_blocks`` is what workers do, ``_boosting_stopping`` judges held-out rows
+- ``_sums``: sums that do not depend on where the data are cut
 
 It needs the extra ``dask``: ``pip install 'sklearn-bandit[dask]'``.
 """
@@ -21,4 +24,12 @@ except ImportError as error:
         "pip install 'sklearn-bandit[dask]'"
     ) from error
 
-__all__: list[str] = []
+from ._hist_gradient_boosting import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+
+__all__ = [
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
+]

@@ -113,6 +113,7 @@ class BanditBoosting(ProgressMixin):
             sample_weight = finalize_sample_weight(self, sample_weight, y)
             held_out = self._validate_held_out(X_val, y_val, sample_weight_val)
             train = ArrayRows(X, y, sample_weight)
+            self._set_seeds()
             self._fit(train, held_out, known_categories, shown)
         packed_boosters.forget(self)
         return self
@@ -161,16 +162,25 @@ class BanditBoosting(ProgressMixin):
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         return ArrayRows(X, y, sample_weight)
 
-    def _fit(self, train, held_out, known_categories, shown):
-        """Fit to validated rows; `shown` is what callbacks get to see."""
-        is_warm = self.warm_start and is_fitted(self)
-        if not is_warm:
-            # A warm start splits and bins as the first fit did, and goes on drawing.
+    def _is_warm(self):
+        """Whether to add iterations to those of the last fit."""
+        return self.warm_start and is_fitted(self)
+
+    def _set_seeds(self):
+        """Draw what random choices depend on.
+
+        A warm start splits and bins as the first fit did, and goes on drawing.
+        """
+        if not self._is_warm():
             rng = check_random_state(self.random_state)
             self._random_seed = rng.randint(MAX_SEED, dtype="u8")
             self._feature_subsample_rng = np.random.default_rng(
                 rng.randint(MAX_SEED, dtype="u8")
             )
+
+    def _fit(self, train, held_out, known_categories, shown):
+        """Fit to validated rows; `shown` is what callbacks get to see."""
+        is_warm = self._is_warm()
         validate_parameters(self)
         constraints = self._constraints(train.n_features)
         self._n_features = train.n_features
@@ -280,8 +290,7 @@ class BanditBoosting(ProgressMixin):
         )
         if held_out is not None:
             held_out = make_set(held_out)
-            held_out.join_all()
-        stopping = EarlyStopping(self, booster, held_out, is_warm, n_threads)
+        stopping = self._make_stopping(booster, held_out, is_warm, n_threads)
         before = self.n_insertions_
         n_steps = self.max_iter - self.n_iter_
         shown["fitted"] = self._fitted_so_far
@@ -299,7 +308,7 @@ class BanditBoosting(ProgressMixin):
                     print_iteration(self, iteration_start)
                 if should_stop or progress.should_stop:
                     break
-        self._sampling_state = booster.state
+        self._sampling_state = stopping.close()
         if self.verbose:
             n_trees = sum(map(len, self._predictors))
             print(f"Fit {n_trees} trees in {time() - start:.3f} s")
@@ -313,6 +322,12 @@ class BanditBoosting(ProgressMixin):
             "validation_score_": np.array(self.validation_score_),
             "sample_sizes_": np.array(self.sample_sizes_, dtype=np.int64),
         }
+
+    def _make_stopping(self, booster, held_out, is_warm, n_threads):
+        """Make what judges when to stop; no row of `held_out` has joined yet."""
+        if held_out is not None:
+            held_out.join_all()
+        return EarlyStopping(self, booster, held_out, is_warm, n_threads)
 
     def _make_booster(self, data, **options):
         """Make what adds the trees."""

@@ -179,9 +179,9 @@ def _check_strata(classes, counts, n_train, n_test):
     """Raise where ``train_test_split`` does, in its words."""
     if counts.min() < 2:
         raise ValueError(
-            "The least populated classes in y have only 1 member, which is too few. The "
-            "minimum number of groups for any class cannot be less than 2. Classes with "
-            f"too few members are: {classes[counts < 2].tolist()}"
+            "The least populated classes in y have only 1 member, which is too few. "
+            "The minimum number of groups for any class cannot be less than 2. Classes "
+            f"with too few members are: {classes[counts < 2].tolist()}"
         )
     for name, n in (("train_size", n_train), ("test_size", n_test)):
         if n < len(classes):

@@ -123,12 +123,31 @@ class TrainingRows:
         self._add([predictors], self.columns, self.raw)
 
     def _add(self, predictors, columns, raw):
-        trees = [predictor for iteration in predictors for predictor in iteration]
-        if all(len(predictor.nodes) < 2 * MAX_LEAVES for predictor in trees):
-            if trees:
-                LeafRouter(trees, self.missing_bin, self.n_threads).add_to(columns, raw)
-            return
-        for k, predictor in enumerate(trees):
-            raw[:, k % raw.shape[1]] += predictor.predict_binned(
-                columns.T, self.missing_bin, self.n_threads
-            )
+        add_trees(predictors, columns, raw, self.missing_bin, self.n_threads)
+
+
+def add_trees(iterations, columns, raw, missing_bin, n_threads):
+    """Add the predictions of trees to raw predictions.
+
+    Parameters
+    ----------
+    iterations : list of list of TreePredictor
+        Trees, iteration by iteration.
+    columns : ndarray of uint8 of shape (n_features, n_rows)
+        Bins of the rows.
+    raw : ndarray of shape (n_rows, n_trees_per_iteration)
+        What to add to, contiguous for each tree of an iteration.
+    missing_bin : int
+        The bin of missing values.
+    n_threads : int
+        Threads to use.
+    """
+    trees = [predictor for iteration in iterations for predictor in iteration]
+    if all(len(predictor.nodes) < 2 * MAX_LEAVES for predictor in trees):
+        if trees:
+            LeafRouter(trees, missing_bin, n_threads).add_to(columns, raw)
+        return
+    for k, predictor in enumerate(trees):
+        raw[:, k % raw.shape[1]] += predictor.predict_binned(
+            columns.T, missing_bin, n_threads
+        )
