@@ -18,6 +18,7 @@ from sklearn_bandit.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
+from sklearn_bandit.ensemble._boosting._data import bin_mapper
 from sklearn_bandit.tree._policy import SamplingPolicy
 
 
@@ -155,12 +156,20 @@ def fit_memory_map(path, is_classifier, share):
         X[start : start + 10_000] = rng.standard_normal((10_000, 80))
     X = np.load(path, mmap_mode="r")
     estimator = HistGradientBoostingRegressor
-    y = X[:, 0] * X[:, 1]
+    y = np.asarray(X[:, 0])
     if is_classifier:
         estimator, y = HistGradientBoostingClassifier, y > 0
+    # Histograms take next to nothing.
     model = estimator(
-        solver="mab", batch_size=2048, max_iter=10, early_stopping=True, random_state=0
+        solver="mab",
+        batch_size=2048,
+        max_iter=10,
+        max_leaf_nodes=4,
+        max_bins=31,
+        early_stopping=True,
+        random_state=0,
     )
+    bin_mapper.MAX_ROWS = 20_000  # as small a part of the rows as it is of a large file
     model.fit(X[:5000], y[:5000])
     status = Path("/proc/self/status").read_text()
     (taken,) = (line.split()[1] for line in status.splitlines() if "VmData" in line)
