@@ -8,6 +8,8 @@ trees: never all of ``X`` through the client.
 - ``_client``: the client of a fit, and its tasks, of which none is left behind
 - ``_collections``: X, y and weights as partitions with known row numbers
 - ``_base``: what the estimators share: ``client``, ``to_local``, lazy prediction
+- ``_forests``: trees and forests; ``_trees`` fits those whose samples fit a worker,
+  ``_large_trees`` all others
 
 It needs the extra ``dask``: ``pip install 'sklearn-bandit[dask]'``.
 """
@@ -21,4 +23,24 @@ except ImportError as error:
         "pip install 'sklearn-bandit[dask]'"
     ) from error
 
-__all__: list[str] = []
+from ._forests import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomPatchesClassifier,
+    RandomPatchesRegressor,
+)
+
+__all__ = [
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "RandomPatchesClassifier",
+    "RandomPatchesRegressor",
+]
