@@ -12,11 +12,12 @@ bytes, all others become ``float32``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from dask.delayed import delayed
 from dask.sizeof import sizeof
 from distributed import Future
 
@@ -27,6 +28,7 @@ from sklearn_bandit.tree._building import as_read
 from ._base import DaskEstimator
 from ._client import Tasks
 from ._collections import Block, Partitions, make_partitions
+from ._large_trees import fit_large
 
 # Memory of a worker that a fit takes, for each byte of the values: the blocks that
 # arrive, the matrix made of them, and bins by row and by column.
@@ -46,7 +48,7 @@ class DaskTreesMixin(DaskEstimator):
         Parameters
         ----------
         X : dask collection of shape (n_samples, n_features)
-            The training samples, an array or a data frame; NaN where a value is missing.
+            The training samples: an array or a data frame, NaN where one is missing.
         y : dask collection of shape (n_samples,) or (n_samples, n_outputs)
             The target values.
         sample_weight : dask collection of shape (n_samples,), default=None
@@ -68,7 +70,11 @@ class DaskTreesMixin(DaskEstimator):
             if n_bytes <= room:
                 fitted = self._fit_whole(tasks, local, partitions, workers)
             else:
-                fitted = self._fit_large(tasks, local, partitions, int(room))
+                blocks = partitions.map(narrow)
+                if n_bytes <= sum(worker.memory for worker in workers) / 2:
+                    blocks = [delayed(block) for block in tasks.compute(blocks)]
+                narrowed = replace(partitions, blocks=blocks)
+                fitted = fit_large(tasks, local, narrowed, int(room))
             parameters = self.get_params(deep=False)
             for name, value in fitted.items():
                 if name not in parameters:
