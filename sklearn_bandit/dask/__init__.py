@@ -11,6 +11,9 @@ trees: never all of ``X`` through the client.
 - ``_hist_gradient_boosting``: boosting; ``_boosting_rows`` draws from the partitions,
   ``_boosting_blocks`` is what workers do, ``_boosting_stopping`` judges held-out rows
 - ``_sums``: sums that do not depend on where the data are cut
+- ``_kmedoids``, ``_neighbors``: medoids of all partitions, an index of each
+- ``_forests``: trees and forests; ``_trees`` fits those whose samples fit a worker,
+  ``_large_trees`` all others
 
 It needs the extra ``dask``: ``pip install 'sklearn-bandit[dask]'``.
 """
@@ -24,12 +27,33 @@ except ImportError as error:
         "pip install 'sklearn-bandit[dask]'"
     ) from error
 
+from ._forests import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomPatchesClassifier,
+    RandomPatchesRegressor,
+)
 from ._hist_gradient_boosting import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
+from ._neighbors import BanditMIPS, BanditNearestNeighbors
 
 __all__ = [
+    "BanditMIPS",
+    "BanditNearestNeighbors",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "RandomPatchesClassifier",
+    "RandomPatchesRegressor",
 ]

@@ -308,9 +308,11 @@ def _resolve_lengths(tasks, parts, lengths):
 def _cut_as(collection, parts, lengths, n_rows):
     """Return the partitions of a collection, cut where X is cut."""
     meta = np.asarray(collection._meta)[:0]
+    is_array = isinstance(collection, da.Array)
+    width = collection.shape[1:] if is_array else meta.shape[1:]
     to_array = delayed(np.asarray, pure=False)
     arrays = [
-        da.from_delayed(to_array(part), (int(n), *meta.shape[1:]), meta=meta)
+        da.from_delayed(to_array(part), (int(n), *width), meta=meta)
         for part, n in zip(parts, lengths, strict=True)
     ]
     whole = da.concatenate(arrays).rechunk({0: tuple(int(n) for n in n_rows)})

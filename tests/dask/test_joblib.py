@@ -6,6 +6,7 @@ import warnings
 import joblib
 import numpy as np
 import pytest
+from dask_data import assert_same_forest, make_data
 from sklearn.model_selection import GridSearchCV, cross_validate
 
 from sklearn_bandit.ensemble import (
@@ -17,12 +18,9 @@ from sklearn_bandit.ensemble import (
 from sklearn_bandit.tree._building import TrainingSet, TrainingSetTransfer
 from sklearn_bandit.tree._data import pack_samples
 
-RNG = np.random.default_rng(0)
 N = 9000
-X = RNG.normal(size=(N, 6))
-X[:, 4] = RNG.integers(5, size=N)
-X[::7, 5] = np.nan
-Y = (X[:, 0] + X[:, 1] * X[:, 4] + RNG.normal(size=N) > 0).astype(int)
+X, _, SCORE = make_data(N)
+Y = (SCORE > 0).astype(int)
 
 FORESTS = [
     RandomForestClassifier(n_estimators=6, max_depth=9, random_state=0),
@@ -33,26 +31,13 @@ FORESTS = [
 ]
 
 
-def assert_same_forest(first, second):
-    assert len(first.estimators_) == len(second.estimators_)
-    for one, other in zip(first.estimators_, second.estimators_, strict=True):
-        state, expected = one.tree_.__getstate__(), other.tree_.__getstate__()
-        for name in expected["nodes"].dtype.names:
-            np.testing.assert_array_equal(
-                state["nodes"][name], expected["nodes"][name], err_msg=name
-            )
-        np.testing.assert_array_equal(state["values"], expected["values"])
-
-
 @pytest.mark.parametrize("forest", FORESTS)
 @pytest.mark.parametrize("backend", ["dask", "loky"])
 def test_same_forest(client, forest, backend):
     local = forest.fit(X, Y)
-    here = [pickle.dumps(tree) for tree in local.estimators_]
     with joblib.parallel_backend(backend, n_jobs=2), warnings.catch_warnings():
         warnings.simplefilter("error")
         other = forest.__class__(**forest.get_params()).fit(X, Y)
-    assert len(here) == len(other.estimators_)
     assert_same_forest(other, local)
 
 
@@ -95,7 +80,7 @@ def test_pickle_is_as_large_as_bins_and_values():
     # Random thresholds look at bins alone.
     extra = ExtraTreesClassifier(random_state=0).fit(X[:100], Y[:100])
     transfer = TrainingSetTransfer(training_set, extra.estimators_[0])
-    assert len(pickle.dumps(transfer)) == pytest.approx(bins_and_labels, rel=0.01)
+    assert len(pickle.dumps(transfer)) == pytest.approx(bins_and_labels, rel=0.02)
 
 
 def test_loky_maps_memory():
