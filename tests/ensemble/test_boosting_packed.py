@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_bandit.ensemble._boosting._data.layout import Layout
 from sklearn_bandit.ensemble._boosting._data.row_lists import RowLists
 from sklearn_bandit.ensemble._boosting._growing.grower import TreeGrower
 from sklearn_bandit.ensemble._boosting._growing.histogram import HistogramBuilder
 from sklearn_bandit.ensemble._boosting._growing.sampled_pairs import SampledPairs
 
+from sklearn_bandit.ensemble._boosting._data.layout import Layout
 from sklearn_bandit.ensemble._boosting._growing.growth_options import GrowthOptions
 from sklearn_bandit.ensemble._boosting._growing.tree_sample import TreeSample
 
