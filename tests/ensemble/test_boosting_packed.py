@@ -23,7 +23,7 @@ def make_columns(kind, n=70_000, seed=0):
         columns[:6] = rng.integers(3, size=(6, n))
         columns[3] = columns[2]
     elif kind == "sparse":
-        columns = rng.integers(4, size=(24, n)).astype(np.uint8)
+        columns = rng.integers(200, size=(24, n)).astype(np.uint8)
         columns[:20, :][rng.uniform(size=(20, n)) < 0.9] = 0
     columns[-1, rng.uniform(size=n) < 0.1] = MISSING
     return columns

@@ -11,9 +11,9 @@ rows share a bin. A large node is cut into chunks of rows, each with a histogram
 own. Chunks depend on the node alone, and their sums are added in order: the result is
 the same for any number of threads.
 
-Rows of a sample come packed (see ``sampled_pairs``): their sums are integers of 64 bits,
-a quarter of a cell, that are unpacked into cells when all rows of a chunk are inserted,
-or as many as fit their bits.
+Rows of a sample come packed (see ``sampled_pairs``). Their sums are integers of 64
+bits, a quarter of a cell, which are unpacked into cells after each chunk, or after as
+many rows as fit their bits.
 
 What is inserted are the slots of ``layout``. Where a group has bundles, the cells of
 its features are summed from the slots afterwards.
