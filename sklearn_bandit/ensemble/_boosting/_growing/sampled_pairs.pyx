@@ -18,7 +18,7 @@ rounded or packed.
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.math cimport exp2, fabs, isfinite, log2
+from libc.math cimport exp2, fabsf, isfinite, log2, sqrtf
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from sklearn_bandit._core.random cimport random_bits
@@ -29,8 +29,9 @@ cdef enum:
     MAX_GRADIENT = 4095
     MAX_HESSIAN = 511
 
-# A step may be so large beside the root of the mean square. Rounding adds at most a
-# quarter of the squared step to the variance of a row, which is about the mean square.
+# A step may be so large beside the usual size of a number, the squared mean of square
+# roots, which a few large numbers do not change. Rounding adds at most a quarter of the
+# squared step to the variance of a row, which is at least about that size squared.
 cdef double MAX_STEP = 0.25
 
 # Steps from which on single precision has all their multiples.
@@ -96,7 +97,7 @@ cdef class SampledPairs:
             self.room = np.empty((n + n // 8, 2), dtype=np.float32)
             self.packed_room = np.empty(n + n // 8, dtype=np.uint64)
             self.extremes = np.empty(
-                ((n + n // 8) // TASK_ROWS + 1, 5), dtype=np.float64
+                ((n + n // 8) // TASK_ROWS + 1, 4), dtype=np.float64
             )
         self.n = n
         n_threads = max(1, min(n_threads, n_tasks))
@@ -120,19 +121,18 @@ cdef class SampledPairs:
             return False
         found = np.asarray(self.extremes)[:n_tasks]
         most_g, most_h = found[:, :2].max(axis=0)
-        squares_g, squares_h = found[:, 2:4].sum(axis=0) / self.n
-        if (
-            not (isfinite(squares_g) and isfinite(squares_h))
-            or most_g == 0.0 or most_h == 0.0
-            or found[:, 4].min() < 0.0
+        usual_g, usual_h = (found[:, 2:].sum(axis=0) / self.n) ** 2
+        # Negative hessians have no square roots.
+        if not (
+            isfinite(usual_g) and isfinite(usual_h) and most_g > 0.0 and most_h > 0.0
         ):
             return False
         self.step_g = exp2(np.ceil(log2(most_g / MAX_GRADIENT)))
         self.step_h = exp2(np.ceil(log2(most_h / MAX_HESSIAN)))
         return (
             min(self.step_g, self.step_h) >= MIN_STEP
-            and self.step_g <= MAX_STEP * np.sqrt(squares_g)
-            and self.step_h <= MAX_STEP * np.sqrt(squares_h)
+            and self.step_g <= MAX_STEP * usual_g
+            and self.step_h <= MAX_STEP * usual_h
         )
 
 
@@ -140,24 +140,22 @@ cdef void _weigh(
     const float[:, ::1] gradients, const uint32_t[::1] rows, const float[::1] weights,
     Py_ssize_t start, Py_ssize_t stop, float[:, ::1] out, double* extremes
 ) noexcept nogil:
-    """Weigh some pairs. Of both numbers: largest, sums of squares; least hessian."""
-    cdef double most_g = 0.0, most_h = 0.0, squares_g = 0.0, squares_h = 0.0
-    cdef double least_h = 0.0, g, h
+    """Weigh some pairs. Of both numbers: largest, and sums of square roots."""
+    cdef double most_g = 0.0, most_h = 0.0, roots_g = 0.0, roots_h = 0.0
+    cdef float g, h
     cdef Py_ssize_t i
 
     for i in range(start, stop):
         out[i, 0] = gradients[rows[i], 0] * weights[i]
         out[i, 1] = gradients[rows[i], 1] * weights[i]
     for i in range(start, stop):
-        g, h = fabs(out[i, 0]), out[i, 1]
+        g, h = fabsf(out[i, 0]), out[i, 1]
         most_g = g if g > most_g else most_g
         most_h = h if h > most_h else most_h
-        least_h = h if h < least_h else least_h
-        squares_g += g * g
-        squares_h += h * h
+        roots_g += sqrtf(g)
+        roots_h += sqrtf(h)
     extremes[0], extremes[1] = most_g, most_h
-    extremes[2], extremes[3] = squares_g, squares_h
-    extremes[4] = least_h
+    extremes[2], extremes[3] = roots_g, roots_h
 
 
 cdef void _round(
