@@ -139,7 +139,7 @@ $(THREADS)/openmp_threads.so: tests/threads/openmp_threads.c tests/threads/libgo
 demo: $(VENV)/.built
 	$(VENV)/bin/python -m sklearn_bandit.demo
 
-test: $(VENV)/.built $(VENV)/.extra-tests
+test: $(VENV)/.built $(VENV)/.extra-tests $(VENV)/.extra-dask
 	$(PYTEST_ENV) $(VENV)/bin/pytest -n $(JOBS) -m 'not slow' $(ARGS)
 	$(VENV)/bin/pytest --doctest-modules --doctest-glob='*.rst' sklearn_bandit \
 	    doc/quick_start.rst doc/user_guide
@@ -175,7 +175,7 @@ fuzz: $(VENV)/.built $(VENV)/.extra-tests
 	rm -rf build/fuzz
 	$(PYTEST_ENV) SKLEARN_BANDIT_FUZZ=$(CASES) $(VENV)/bin/pytest -n $(JOBS) tests/fuzz $(ARGS)
 
-coverage: $(VENV)/.built $(VENV)/.extra-tests
+coverage: $(VENV)/.built $(VENV)/.extra-tests $(VENV)/.extra-dask
 	$(PYTEST_ENV) $(VENV)/bin/pytest -n $(JOBS) -m 'not slow' --cov \
 	    --cov-report=term-missing:skip-covered --cov-report=xml $(ARGS)
 
@@ -187,10 +187,10 @@ format: $(VENV)/.lint
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
-docs: $(VENV)/.built $(VENV)/.extra-docs
+docs: $(VENV)/.built $(VENV)/.extra-docs $(VENV)/.extra-dask
 	$(VENV)/bin/sphinx-build -W --keep-going -b html doc doc/_build/html
 
-bench: $(VENV)/.built $(VENV)/.extra-bench
+bench: $(VENV)/.built $(VENV)/.extra-bench $(VENV)/.extra-dask
 	$(VENV)/bin/python -m benchmarks $(NAME) $(ARGS)
 
 dist: $(VENV)/bin/python

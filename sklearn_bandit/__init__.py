@@ -13,6 +13,7 @@ from ._version import __version__
 _SUB_PACKAGES = (
     "bandit",
     "cluster",
+    "dask",
     "datasets",
     "ensemble",
     "feature_selection",
@@ -25,7 +26,10 @@ _SUB_PACKAGES = (
     "utils",
 )
 
-__all__ = ["__version__", "show_versions", *_SUB_PACKAGES]
+# What needs an extra is not imported by ``from sklearn_bandit import *``.
+_EXTRAS = ("dask",)
+
+__all__ = ["__version__", "show_versions", *sorted({*_SUB_PACKAGES} - {*_EXTRAS})]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -6,6 +6,7 @@ scikit-learn's forests.
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -14,15 +15,13 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import check_random_state, compute_sample_weight
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_bandit._compat import (
-    DRAWS_BY_WEIGHT,
     MAX_INT,
     _fit_context,
-    bootstrap_indices,
     bootstrap_size,
     callbacks_of,
     class_weights,
@@ -34,7 +33,6 @@ from sklearn_bandit._compat import (
 )
 from sklearn_bandit._core.conversion import ToSklearnMixin
 from sklearn_bandit._core.progress import ProgressMixin
-from sklearn_bandit._core.seeds import seeded
 from sklearn_bandit._core.threads import limit_threads
 from sklearn_bandit._core.typing import MatrixLike
 from sklearn_bandit._core.unchanged import unchanged_on_failure
@@ -48,19 +46,16 @@ from sklearn_bandit._core.validation import (
 from sklearn_bandit.tree._building import (
     SamplingPolicy,
     TrainingSet,
-    as_counts,
+    TrainingSetTransfer,
     root_cost,
 )
-from sklearn_bandit.tree._data import draw_counts, pack_samples
+from sklearn_bandit.tree._data import pack_samples
 
 from ._forest_prediction import ForestPrediction
+from ._forest_trees import Draws, grow_elsewhere, grow_one
 
 # Tells the draws of rows that bins are made of from the draws of the first tree.
 BIN_STREAM = 1
-
-# Seeds that are tried for draws with any weight. As many draws as samples leave out a
-# sample in a third of the cases: only far fewer draws need more than a few seeds.
-MAX_SEEDS = 100
 
 # What a forest passes on to its trees. The budget is its own: it pays for each tree.
 TREE_PARAMETERS = (
@@ -122,6 +117,12 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
 
     def _fit_forest(self, X, y, sample_weight):
         shown = {"X": X, "y": y, "sample_weight": sample_weight}
+        prepared = self._prepare(X, y, sample_weight)
+        grown = self._grow_trees(prepared, shown) if prepared.trees else []
+        self._finish(prepared, grown)
+
+    def _prepare(self, X, y, sample_weight):
+        """Check the data, make trees that are to grow, and what they grow on."""
         X, y = self._validate(X, y)
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, X)
@@ -153,46 +154,50 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"len(estimators_)={len(old)} when warm_start==True"
             )
+        prepared = partial(PreparedFit, X, codes, n_classes, old)
         if n_more == 0:
             warnings.warn(
                 "Warm-start fitting without increasing n_estimators does not fit new "
                 "trees.",
-                stacklevel=3,
+                stacklevel=4,
             )
-        else:
-            # The seeds that these trees would have without a warm start.
-            random_state.randint(MAX_INT, size=len(old))
-            trees = [make_estimator(self, random_state) for _ in range(n_more)]
-            # All trees of a forest, those of a warm start too, have the same bins.
-            first_seed = (old or trees)[0].random_state
-            packed = pack_samples(
-                self,
-                X,
-                limit_threads(effective_n_jobs(self.n_jobs)),
-                np.random.RandomState([first_seed, BIN_STREAM]),
-                weights,
-            )
-            training_set = TrainingSet(
-                packed,
-                codes,
-                n_classes,
-                self.criterion,
-                features,
-                self.n_features_in_,
-                weights,
-                self._sampling_policy,
-            )
-            spent = self.n_insertions_ if old else 0
-            new = self._grow_trees(trees, training_set, old, spent, shown)
-            self.estimators_ = old + new
-            self.n_insertions_ = spent + sum(tree.n_insertions_ for tree in new)
+            return prepared([], None)
+        # The seeds that these trees would have without a warm start.
+        random_state.randint(MAX_INT, size=len(old))
+        trees = [make_estimator(self, random_state) for _ in range(n_more)]
+        # All trees of a forest, those of a warm start too, have the same bins.
+        first_seed = (old or trees)[0].random_state
+        packed = pack_samples(
+            self,
+            X,
+            limit_threads(effective_n_jobs(self.n_jobs)),
+            np.random.RandomState([first_seed, BIN_STREAM]),
+            weights,
+        )
+        training_set = TrainingSet(
+            packed,
+            codes,
+            n_classes,
+            self.criterion,
+            features,
+            self.n_features_in_,
+            weights,
+            self._sampling_policy,
+        )
+        return prepared(trees, training_set)
+
+    def _finish(self, prepared, grown):
+        """Set the fitted attributes, those of the new trees included."""
+        if prepared.trees:
+            spent = self.n_insertions_ if prepared.old else 0
+            self.estimators_ = prepared.old + grown
+            self.n_insertions_ = spent + sum(tree.n_insertions_ for tree in grown)
             self.n_sampled_nodes_ = sum(
                 tree.n_sampled_nodes_ for tree in self.estimators_
             )
-
-        if self.oob_score and (n_more > 0 or not hasattr(self, "oob_score_")):
-            self._score_out_of_bag(X, codes)
-        if n_classes is not None and self.n_outputs_ == 1:
+        if self.oob_score and (prepared.trees or not hasattr(self, "oob_score_")):
+            self._score_out_of_bag(prepared.X, prepared.codes)
+        if prepared.n_classes is not None and self.n_outputs_ == 1:
             self.n_classes_ = self.n_classes_[0]
             self.classes_ = self.classes_[0]
 
@@ -256,22 +261,29 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
             }
         return attributes
 
-    def _grow_trees(self, trees, training_set, old, spent, shown):
+    def _growing_options(self, n_trees):
+        """Return what `grow_one` takes for each of so many trees."""
+        draws = Draws(
+            self._n_samples_bootstrap,
+            self._sample_weight,
+            balance=getattr(self, "class_weight", None) == "balanced_subsample",
+        )
+        return {"draws": draws, "verbose": self.verbose, "n_trees": n_trees}
+
+    def _grow_one(self, prepared, index):
+        """Grow one of the trees."""
+        options = self._growing_options(len(prepared.trees))
+        return grow_one(prepared.trees[index], prepared.training_set, index, **options)
+
+    def _grow_trees(self, prepared, shown):
         """Grow trees in threads or, within a budget, one after the other."""
-        done = []
-        shown["fitted"] = lambda: self._fitted_so_far(old + done)
-        options = {
-            "draws": Draws(
-                self._n_samples_bootstrap,
-                self._sample_weight,
-                balance=getattr(self, "class_weight", None) == "balanced_subsample",
-            ),
-            "verbose": self.verbose,
-            "n_trees": len(trees),
-        }
+        trees, training_set, done = prepared.trees, prepared.training_set, []
+        shown["fitted"] = lambda: self._fitted_so_far(prepared.old + done)
+        options = self._growing_options(len(trees))
         # The lines that `verbose` asks for are joblib's and `grow_one`'s.
         with self._progress(len(trees), verbose=False, **shown) as progress:
             if self.max_insertions is not None:
+                spent = self.n_insertions_ if prepared.old else 0
                 self._grow_within_budget(
                     trees,
                     training_set,
@@ -281,6 +293,8 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
                     done,
                 )
                 return done
+            if grow_elsewhere():
+                training_set = TrainingSetTransfer(training_set, trees[0])
             # Trees are only waited for one by one if there is somebody to tell.
             watched = {"return_as": "generator"} if callbacks_of(self) else {}
             grown = Parallel(
@@ -329,124 +343,26 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
 
 
 @dataclass(frozen=True)
-class Draws:
-    """How the sample of a tree is drawn.
+class PreparedFit:
+    """What a forest is fitted with.
 
     Parameters
     ----------
-    n_draws : int or None
-        Draws of a bootstrap sample; None for all samples once.
-    weights : ndarray of shape (n_samples,) or None
-        Weights of samples and classes.
-    balance : bool
-        Whether to balance the classes of the bootstrap sample.
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The samples, or those of the patch.
+    codes : ndarray of shape (n_samples, n_outputs)
+        Encoded classes or real targets.
+    n_classes : ndarray of shape (n_outputs,) or None
+        Number of classes; None for regression.
+    old, trees : list of estimators
+        The trees of the last fit, and those that are to grow.
+    training_set : TrainingSet or None
+        What they grow on; None if none is to grow.
     """
 
-    n_draws: int | None
-    weights: np.ndarray | None
-    balance: bool
-
-    def choose_seed(self, seed, n_samples):
-        """Return a seed whose draws have weight: this one, or the next that does.
-
-        scikit-learn before 1.8 draws samples whatever their weight. Out-of-bag scores
-        draw them again from the seed of the tree, which is therefore this one.
-
-        Parameters
-        ----------
-        seed, n_samples : int
-            The first seed, and the number of samples to draw from.
-
-        Returns
-        -------
-        int
-            The seed.
-        """
-        if self.n_draws is None or self.weights is None or DRAWS_BY_WEIGHT:
-            return seed
-        for _ in range(MAX_SEEDS):
-            indices = bootstrap_indices(seed, n_samples, self.n_draws, self.weights)
-            if self.weights[indices].any():
-                return seed
-            seed = int(seeded(seed).randint(MAX_INT))
-        raise ValueError(
-            "All samples that were drawn for a tree have weight zero: scikit-learn "
-            "before 1.8 draws them whatever their weight. Leave out the samples that "
-            "have none."
-        )
-
-    def draw(self, seed, training_set):
-        """Draw the sample of one tree.
-
-        Parameters
-        ----------
-        seed : int
-            Of the draws.
-        training_set : TrainingSet
-            What is drawn from.
-
-        Returns
-        -------
-        counts : ndarray of shape (n_samples,), uint16, or None
-            How often each sample is drawn; None if weights tell, or for all once.
-        weights : ndarray of shape (n_samples,) or None
-            Weights, the draws included, if they are no counts.
-        """
-        weights, n_samples = self.weights, training_set.n_samples
-        if self.n_draws is not None and weights is None and not self.balance:
-            counts = draw_counts(seed, n_samples, self.n_draws)
-            if counts.dtype == np.uint16:
-                return counts, None
-            weights = counts.astype(np.float64)
-        elif self.n_draws is not None:
-            indices = bootstrap_indices(seed, n_samples, self.n_draws, weights)
-            drawn = np.bincount(indices, minlength=n_samples)
-            if weights is None or DRAWS_BY_WEIGHT:
-                weights = drawn.astype(np.float64)
-            else:
-                weights = weights * drawn
-            if self.balance:
-                weights *= compute_sample_weight(
-                    "balanced", training_set.codes, indices=indices
-                )
-        if weights is None:
-            return None, None
-        counts = as_counts(weights)
-        return counts, weights if counts is None else None
-
-
-def grow_one(tree, training_set, index, *, draws, verbose, n_trees, budget=None):
-    """Grow one tree of a forest on its bootstrap sample.
-
-    Parameters
-    ----------
-    tree : DecisionTreeClassifier or DecisionTreeRegressor
-        The estimator; its `random_state` is an integer.
-    training_set : TrainingSet
-        The packed training set.
-    index, n_trees : int
-        Number of the tree and of all trees, for messages.
-    draws : Draws
-        How its sample is drawn.
-    verbose : int
-        Above 1, say which tree is built.
-    budget : int or None
-        Insertions that the tree may make.
-
-    Returns
-    -------
-    DecisionTreeClassifier or DecisionTreeRegressor
-        The estimator, fitted.
-    """
-    if verbose > 1:
-        print(f"building tree {index + 1} of {n_trees}")
-    tree.random_state = draws.choose_seed(tree.random_state, training_set.n_samples)
-    # A tree fitted to its sample by itself takes the same seed from `random_state`.
-    seed = seeded(tree.random_state).randint(MAX_INT)
-    counts, weights = draws.draw(tree.random_state, training_set)
-    classes = None
-    if training_set.is_classification:
-        # As in scikit-learn, the trees of a forest predict the indices of classes.
-        classes = [np.arange(n, dtype=np.float64) for n in training_set.n_classes]
-    tree._grow(training_set, classes, seed, counts, weights, budget)
-    return tree
+    X: np.ndarray
+    codes: np.ndarray
+    n_classes: np.ndarray | None
+    old: list
+    trees: list
+    training_set: TrainingSet | None

@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import average_precision_score, log_loss
-from sklearn_bandit.ensemble._boosting._sampling.importance import (
-    RowDraw,
-    scale_pairs,
-    solve_mu,
-)
+from sklearn_bandit.ensemble._boosting._sampling.importance import RowDraw, solve_mu
 from threadpoolctl import threadpool_limits
 
 from sklearn_bandit.ensemble import (
@@ -40,6 +36,12 @@ def make_regression(n=40_000, seed=0):
     return X, X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.standard_normal(n)
 
 
+def make_draw(pairs, curvature, size, n_threads=1):
+    draw = RowDraw(pairs.shape[1], n_threads)
+    draw.score(pairs, curvature, size)
+    return draw
+
+
 SAMPLED = {"solver": "mab", "early_stopping": False, "random_state": 0}
 
 
@@ -57,7 +59,7 @@ def test_mu_by_hand():
 @pytest.mark.parametrize("n_trees", [1, 3])
 def test_probabilities_by_hand(n_trees):
     pairs, curvature = make_pairs(n_trees, 10_000), 0.7
-    p = RowDraw(pairs, curvature, 1000, 1).probabilities
+    p = make_draw(pairs, curvature, 1000).probabilities
     g, h = np.moveaxis(pairs.astype(float), -1, 0)
     scores = np.sqrt((g**2 + curvature * h**2).sum(axis=0))
     assert_allclose(p, np.minimum(1.0, scores / solve_mu(scores, 1000)), rtol=1e-5)
@@ -66,10 +68,10 @@ def test_probabilities_by_hand(n_trees):
 
 
 def test_every_row_is_drawn_with_its_probability():
-    draw = RowDraw(make_pairs(), 0.5, 3000, 1)
+    draw = make_draw(make_pairs(), 0.5, 3000)
     n_draws, counts = 1000, np.zeros(20_000)
     for i in range(n_draws):
-        rows = draw.draw((i + 0.5) / n_draws)
+        rows, _ = draw.draw((i + 0.5) / n_draws)
         assert np.all(np.diff(rows.astype(int)) > 0)
         assert abs(len(rows) - draw.probabilities.sum(dtype=float)) <= 1.0
         counts[rows] += 1
@@ -79,14 +81,14 @@ def test_every_row_is_drawn_with_its_probability():
 
 def test_weighted_sums_are_unbiased_and_vary_less_than_uniform_ones():
     pairs = make_pairs()
-    draw = RowDraw(pairs, 0.5, 1000, 1)
+    draw = make_draw(pairs, 0.5, 1000)
     side = np.arange(20_000) % 3 == 0  # one side of a split
     exact = pairs[0, side].sum(axis=0, dtype=float)
     rng = np.random.default_rng(0)
     weighted, uniform = [], []
     for _ in range(2000):
-        rows = draw.draw(rng.uniform())
-        kept = side[rows] / draw.probabilities[rows]
+        rows, weights = draw.draw(rng.uniform())
+        kept = side[rows] * weights
         weighted.append(kept @ pairs[0, rows].astype(float))
         rows = rng.choice(20_000, 1000)
         uniform.append(20.0 * side[rows] @ pairs[0, rows].astype(float))
@@ -97,27 +99,30 @@ def test_weighted_sums_are_unbiased_and_vary_less_than_uniform_ones():
 
 def test_draws_are_the_same_for_any_number_of_threads():
     pairs = make_pairs(2, 50_001)
-    one, three = (RowDraw(pairs, 0.5, 7000, n) for n in (1, 3))
+    one, three = (make_draw(pairs, 0.5, 7000, n) for n in (1, 3))
     assert_array_equal(one.probabilities, three.probabilities)
     for point in (0.0, 0.3, 0.999, 1.0):
-        assert_array_equal(one.draw(point), three.draw(point))
+        for first, second in zip(one.draw(point), three.draw(point), strict=True):
+            assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
 def test_scores_that_give_no_order(value):
     pairs = np.full((1, 5000, 2), value, dtype=np.float32)
-    assert_array_equal(RowDraw(pairs, 0.5, 100, 1).draw(0.5), np.arange(5000))
+    rows, weights = make_draw(pairs, 0.5, 100).draw(0.5, scale=3.0)
+    assert_array_equal(rows, np.arange(5000))
+    assert_array_equal(weights, 3.0)
 
 
-def test_scaled_pairs():
-    pairs = make_pairs()[0]
-    before = pairs.copy()
-    rows = np.array([3, 7, 19_999], dtype=np.uint32)
-    factors = np.array([2.0, 3.0, 0.5], dtype=np.float32)
-    scale_pairs(pairs, rows, factors, 2)
-    assert_array_equal(pairs[rows], before[rows] * factors[:, None])
-    others = np.setdiff1d(np.arange(20_000), rows)
-    assert_array_equal(pairs[others], before[others])
+def test_probabilities_are_set_anew_for_each_tree():
+    """Nothing of the tree before is left in the room that both use."""
+    draw = make_draw(make_pairs(seed=1), 0.5, 3000)
+    draw.score(make_pairs(), 0.2, 500)
+    expected = make_draw(make_pairs(), 0.2, 500)
+    assert_array_equal(draw.probabilities, expected.probabilities)
+    rows, weights = draw.draw(0.3, scale=2.0)
+    assert_array_equal(rows, expected.draw(0.3)[0])
+    assert_allclose(weights, 2.0 / expected.probabilities[rows], rtol=1e-6)
 
 
 def test_l2_means_what_it_means_in_exact():

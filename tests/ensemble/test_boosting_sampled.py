@@ -252,7 +252,8 @@ def test_early_stopping_and_warm_start(data, scoring, boosters):
         model.set_params(max_iter=max_iter).fit(X, y)
         n_rows.append(boosters[-1].data.n_rows)
     assert n_rows[0] == SAMPLES_OF_SET * 2000
-    assert n_rows[0] <= n_rows[1] < n_rows[2]
+    assert n_rows == sorted(n_rows)
+    assert n_rows[0] < n_rows[2]
     assert model.n_iter_ == 40
     assert len(model.validation_score_) == len(model.train_score_) == 41
     assert np.all(np.diff(model.validation_score_[:30]) > 0)

@@ -211,21 +211,20 @@ class Booster:
         grower.add_to(self.data.raw[:, k], values)
         return n_insertions, self.maker.make(grower.table(), values)
 
-    def _leaf_values(self, grower, k, weights=None):
+    def _leaf_values(self, grower, k, sample=None):
         """Values of a tree's leaves in the grower's order, before the learning rate.
 
-        `weights` are those of the rows in the sample that the tree was grown on, None
-        for equal ones. Newton steps have them already.
+        `sample` is what the tree was grown on, None for all rows.
         """
         nodes, starts, stops, values = grower.leaves()
         if self.loss.differentiable:
             return values
         # The Newton step means nothing: the best constant in each leaf does.
-        rows = grower.sample_indices
         for leaf, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-            values[leaf] = best_constant(
-                self.loss, self.data, k, rows[start:stop], weights
-            )
+            rows, weights = grower.sample_indices[start:stop], None
+            if sample is not None:
+                rows, weights = sample.rows[rows], sample.weights[rows]
+            values[leaf] = best_constant(self.loss, self.data, k, rows, weights)
         table = grower.table()
         leaves = np.argsort(table["node"])[nodes]
         return bound_leaf_values(
@@ -275,10 +274,13 @@ def compute_gradients(loss, y, raw, sample_weight, out, n_threads):
 
 
 def best_constant(loss, data, k, rows, weights=None):
-    """Constant that some rows' k-th raw predictions are best changed by."""
+    """Constant that some rows' k-th raw predictions are best changed by.
+
+    `weights` are those of the rows in a sample, None for equal ones.
+    """
     y, raw, sample_weight = data.part(rows)
     if weights is not None:
-        weights = weights[rows]
+        weights = weights.astype(np.float64)
         sample_weight = weights if sample_weight is None else weights * sample_weight
     return loss.fit_intercept_only(
         y_true=y - raw[:, k],

@@ -11,6 +11,8 @@
 - ``subtrees``: a single tree in several threads
 - ``subsample`` and ``route``: a shallow tree on very many samples, of which only some
   are packed
+- ``parts``: a tree on samples that are never in one place
+- ``transfer``: a training set on its way to other processes
 - ``export``: a genuine tree of scikit-learn from these nodes
 
 Estimators, those of ensembles too, use what is exported here.
@@ -23,19 +25,44 @@ from sklearn_bandit.tree._parameters import (
 from sklearn_bandit.tree._policy import SamplingPolicy
 
 from .build import grow_tree, root_cost
+from .parts import (
+    TargetCodes,
+    find_leaves,
+    grow_leaf,
+    grow_top,
+    join_parts,
+    leaf_places,
+    open_leaves,
+    pack_part,
+    set_totals,
+    sum_leaves,
+)
 from .subsample import grow_on_subsample, pays_to_subsample
 from .subtrees import grow_in_subtrees
 from .training_set import TrainingSet, as_counts
+from .transfer import TrainingSetTransfer, as_read
 
 __all__ = [
     "PARAMETER_CONSTRAINTS",
     "THRESHOLD_CONSTRAINTS",
     "SamplingPolicy",
+    "TargetCodes",
     "TrainingSet",
+    "TrainingSetTransfer",
     "as_counts",
+    "as_read",
+    "find_leaves",
     "grow_in_subtrees",
+    "grow_leaf",
     "grow_on_subsample",
+    "grow_top",
     "grow_tree",
+    "join_parts",
+    "leaf_places",
+    "open_leaves",
+    "pack_part",
     "pays_to_subsample",
     "root_cost",
+    "set_totals",
+    "sum_leaves",
 ]

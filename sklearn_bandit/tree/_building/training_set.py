@@ -37,6 +37,8 @@ class TrainingSet:
         Weights of the samples: those without any have no part in the training_set.
     policy : SamplingPolicy or None
         When to sample; None for the policy of estimators.
+    shift : ndarray of shape (n_outputs,) or None
+        What is taken off real targets; None for their mean, about.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class TrainingSet:
         n_features_in=None,
         weights=None,
         policy=None,
+        shift=None,
     ):
         self.packed = packed
         self.policy = SamplingPolicy() if policy is None else policy
@@ -72,8 +75,8 @@ class TrainingSet:
                 self.labels += first.astype(np.uint16)
         else:
             self.n_classes = np.ones(y.shape[1], dtype=np.intp)
-            self.shift = np.zeros(y.shape[1])
-            if criterion not in ("poisson", "absolute_error"):
+            self.shift = np.zeros(y.shape[1]) if shift is None else shift
+            if shift is None and criterion not in ("poisson", "absolute_error"):
                 present = y if weights is None else y[weights > 0]
                 self.shift = coarse_mean(present)
             self.centred = np.asarray(y, dtype=np.float64) - self.shift

@@ -125,6 +125,26 @@ class PackedData:
         self.ranks = ranks
         self.n_features, self.n_samples = columns.shape
 
+    @classmethod
+    def from_bins(cls, bins, *known):
+        """Lay out bins that were made before.
+
+        Parameters
+        ----------
+        bins : ndarray of uint8 of shape (n_samples, n_features)
+            The bins, row by row.
+        *known : object
+            What the class takes after rows and columns.
+
+        Returns
+        -------
+        PackedData
+        """
+        n_samples, n_features = bins.shape
+        rows = _aligned_zeros(n_samples, _row_stride(n_features))
+        rows[:, :n_features] = bins
+        return cls(rows, np.ascontiguousarray(bins.T), *known)
+
     def threshold(self, feature, left, right):
         """Threshold of a split between two occupied bins.
 

@@ -1,6 +1,6 @@
 """Rows as lists of slots: see ``row_lists.pyx``."""
 
-from libc.stdint cimport int64_t, uint16_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t
 
 cdef struct GroupRows:
     const uint16_t* slots       # lists of all rows, counted from the group's first slot
@@ -18,3 +18,11 @@ cdef class RowLists:
     cdef list arrays            # keeps what the groups point to alive
     cdef object layout
     cdef int n_threads
+
+    cdef int _take_dense(
+        self, Py_ssize_t g, const GroupRows* other, const uint32_t[::1] rows
+    ) except -1
+
+    cdef int _take_sparse(
+        self, Py_ssize_t g, const GroupRows* other, const uint32_t[::1] rows
+    ) except -1

@@ -7,13 +7,18 @@ the lists of the block are written.
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.stdint cimport int64_t, uint8_t, uint16_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
+from libc.string cimport memcpy
 
 from sklearn_bandit._core.memory cimport allocate_zeros
+from sklearn_bandit._core.simd cimport prefetch
 
 cdef enum:
     BLOCK_ROWS = 512
+    # Rows of a task that takes lists from others, and how many ahead it fetches.
+    TAKEN_ROWS = 4096
+    AHEAD = 16
 
 
 cdef class RowLists:
@@ -23,14 +28,14 @@ cdef class RowLists:
     ----------
     layout : Layout
         Groups and slots.
-    columns : ndarray of uint8 of shape (n_features, n_samples)
-        The matrix.
+    columns : ndarray of uint8 of shape (n_features, n_samples) or None
+        The matrix; None for no rows yet, see `take`.
     n_threads : int
         Threads to use.
     """
 
     def __cinit__(self, layout, const uint8_t[:, :] columns, int n_threads):
-        self.n_samples = columns.shape[1]
+        self.n_samples = 0 if columns is None else columns.shape[1]
         self.n_groups = len(layout.groups)
         self.groups = <GroupRows*> allocate_zeros(self.n_groups, sizeof(GroupRows))
         if self.groups == NULL:
@@ -38,6 +43,8 @@ cdef class RowLists:
         self.arrays = [None] * self.n_groups
         self.layout = layout
         self.n_threads = n_threads
+        if columns is None:
+            return
         for g, group in enumerate(self.layout.groups):
             if group.is_sparse:
                 self._write_sparse_group(g, group, columns)
@@ -46,6 +53,82 @@ cdef class RowLists:
 
     def __dealloc__(self):
         free(self.groups)
+
+    def take(self, RowLists other, const uint32_t[::1] rows):
+        """Become the lists of some rows of others, one after the other.
+
+        A tree on a sample reads its rows many times: what lies close together is read
+        in half the time. The memory of what was taken before is used again.
+
+        Parameters
+        ----------
+        other : RowLists
+            The lists, of the same layout.
+        rows : ndarray of uint32 of shape (n_rows,)
+            The rows.
+        """
+        cdef Py_ssize_t g
+
+        self.n_samples = rows.shape[0]
+        for g in range(self.n_groups):
+            if other.groups[g].starts == NULL:
+                self._take_dense(g, &other.groups[g], rows)
+            else:
+                self._take_sparse(g, &other.groups[g], rows)
+            self.groups[g].width = other.groups[g].width
+            self.groups[g].n_slots = other.groups[g].n_slots
+
+    def _room(self, Py_ssize_t g, Py_ssize_t which, Py_ssize_t n, dtype):
+        """Room for so many numbers, with some to spare for the next rows to take."""
+        if self.arrays[g] is None:
+            self.arrays[g] = [np.empty(0, np.uint16), np.empty(0, np.int64)]
+        if len(self.arrays[g][which]) < n:
+            self.arrays[g][which] = None  # not twice at a time
+            self.arrays[g][which] = np.empty(n + n // 8, dtype=dtype)
+        return self.arrays[g][which]
+
+    cdef int _take_dense(
+        self, Py_ssize_t g, const GroupRows* other, const uint32_t[::1] rows
+    ) except -1:
+        cdef Py_ssize_t n = rows.shape[0], task
+        cdef Py_ssize_t n_tasks = (n + TAKEN_ROWS - 1) // TAKEN_ROWS
+        cdef int n_threads = max(1, min(self.n_threads, n_tasks))
+        cdef uint16_t[::1] slots = self._room(
+            g, 0, max(n * other.width, 1), np.uint16
+        )
+
+        for task in prange(n_tasks, nogil=True, num_threads=n_threads):
+            _take_lists(
+                other, rows, task * TAKEN_ROWS, min((task + 1) * TAKEN_ROWS, n),
+                &slots[0],
+            )
+        self.groups[g].slots = &slots[0]
+        self.groups[g].starts = NULL
+        return 0
+
+    cdef int _take_sparse(
+        self, Py_ssize_t g, const GroupRows* other, const uint32_t[::1] rows
+    ) except -1:
+        cdef Py_ssize_t n = rows.shape[0], i, task
+        cdef Py_ssize_t n_tasks = (n + TAKEN_ROWS - 1) // TAKEN_ROWS
+        cdef int n_threads = max(1, min(self.n_threads, n_tasks))
+        cdef int64_t[::1] starts = self._room(g, 1, n + 1, np.int64)
+        cdef uint16_t[::1] slots
+
+        starts[0] = 0
+        for i in range(n):
+            starts[i + 1] = (
+                starts[i] + other.starts[rows[i] + 1] - other.starts[rows[i]]
+            )
+        slots = self._room(g, 0, max(starts[n], 1), np.uint16)
+        for task in prange(n_tasks, nogil=True, num_threads=n_threads):
+            _take_sparse_lists(
+                other, rows, task * TAKEN_ROWS, min((task + 1) * TAKEN_ROWS, n),
+                &starts[0], &slots[0],
+            )
+        self.groups[g].slots = &slots[0]
+        self.groups[g].starts = &starts[0]
+        return 0
 
     def _slot_of(self, group):
         """First slot of each unit and, if it is a single feature, slot of each bin."""
@@ -117,6 +200,42 @@ cdef class RowLists:
         self.arrays[g] = (slots.base, starts.base)
 
 
+cdef void _take_lists(
+    const GroupRows* other, const uint32_t[::1] rows, Py_ssize_t start, Py_ssize_t end,
+    uint16_t* slots
+) noexcept nogil:
+    """Copy lists of equal length."""
+    cdef Py_ssize_t width = other.width, i, j
+    cdef const uint16_t* taken
+    cdef const uint16_t* ahead
+
+    for i in range(start, end):
+        taken = other.slots + rows[i] * width
+        ahead = other.slots + rows[min(i + AHEAD, end - 1)] * width
+        prefetch(ahead)
+        prefetch(ahead + width - 1)
+        if width < 16:
+            for j in range(width):
+                slots[i * width + j] = taken[j]
+        else:
+            memcpy(slots + i * width, taken, width * sizeof(uint16_t))
+
+
+cdef void _take_sparse_lists(
+    const GroupRows* other, const uint32_t[::1] rows, Py_ssize_t start, Py_ssize_t end,
+    const int64_t* starts, uint16_t* slots
+) noexcept nogil:
+    """Copy lists of any length."""
+    cdef Py_ssize_t i
+
+    for i in range(start, end):
+        prefetch(other.slots + other.starts[rows[min(i + AHEAD, end - 1)]])
+        memcpy(
+            slots + starts[i], other.slots + other.starts[rows[i]],
+            (starts[i + 1] - starts[i]) * sizeof(uint16_t),
+        )
+
+
 cdef void _write_dense(
     const uint8_t[:, :] bins,
     const Py_ssize_t[::1] features,
@@ -125,11 +244,16 @@ cdef void _write_dense(
     Py_ssize_t end,
     uint16_t[::1] slots,
 ) noexcept nogil:
-    cdef Py_ssize_t width = features.shape[0], j, i
+    cdef Py_ssize_t width = features.shape[0], n = end - start, j, i
+    cdef const uint8_t* column
+    cdef const uint16_t* slot
+    cdef uint16_t* out
 
     for j in range(width):
-        for i in range(start, end):
-            slots[i * width + j] = slot_of[j, bins[features[j], i]]
+        column, slot = &bins[features[j], start], &slot_of[j, 0]
+        out = &slots[start * width + j]
+        for i in range(n):
+            out[i * width] = slot[column[i]]
 
 
 cdef void _write_bundle(

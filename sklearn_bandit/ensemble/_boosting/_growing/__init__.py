@@ -1,6 +1,8 @@
 """How one tree is grown, best leaf first.
 
 - ``grower``: takes one leaf after the other, within ``growth_options``
+- ``tree_sample``: the rows of a tree that does not see all; ``sampled_pairs``: their
+  gradients and hessians
 - ``histogram``: sums of gradients and hessians of a node, by bin
 - ``split_search``: the best split of a node; ``splits``: of one feature;
   ``feature_choice``: which features are searched

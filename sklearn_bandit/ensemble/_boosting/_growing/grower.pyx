@@ -1,6 +1,7 @@
 """Grow one tree on gradients and hessians, best leaf first.
 
-The rows of a node are a stretch of one permutation, in ascending order. A split sorts
+The rows of a node, all or those of a sample, are a stretch of one permutation, in
+ascending order. A split sorts
 the stretch into its two sides; the histograms of the smaller one are summed from its
 rows, those of the larger one are the parent's less these.
 
@@ -16,10 +17,12 @@ from cython.parallel cimport prange
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
+from .._data.row_lists cimport RowLists
 from .feature_choice cimport FeatureChoice
 from .histogram cimport HistogramBuilder
 from .histogram import aligned_zeros
 from .partition cimport MIN_PARALLEL, Partition
+from .sampled_pairs cimport SampledPairs
 from .split_search cimport Siblings, SplitSearch
 from .splits cimport Split, fill_sides
 from .tree_nodes cimport Node, TreeNodes
@@ -47,6 +50,9 @@ cdef class TreeGrower:
     """
 
     cdef HistogramBuilder builder
+    cdef RowLists all_rows
+    cdef SampledPairs pairs                 # of the sample that a tree is grown on
+    cdef const uint32_t[::1] sample         # its rows, by number; None for all rows
     cdef const uint8_t[:, :] columns
     cdef Py_ssize_t n_samples
     cdef Py_ssize_t n_features
@@ -74,6 +80,8 @@ cdef class TreeGrower:
         int n_threads,
     ):
         self.builder = builder
+        self.all_rows = builder.rows
+        self.pairs = SampledPairs()
         self.columns = columns
         self.n_features, self.n_samples = columns.shape[0], columns.shape[1]
         # Any integer is allowed; more leaves or levels than rows there cannot be.
@@ -103,7 +111,7 @@ cdef class TreeGrower:
         """Ask leaves for another number of rows from now on."""
         self.splits.rules.min_samples_leaf = min_samples_leaf
 
-    def grow(self, const float[:, ::1] gradients, rng, const uint32_t[::1] rows=None):
+    def grow(self, const float[:, ::1] gradients, rng, sample=None):
         """Grow a tree.
 
         Parameters
@@ -112,8 +120,8 @@ cdef class TreeGrower:
             Gradients of the loss, and hessians unless they are constant.
         rng : numpy.random.Generator
             Draws features, if not all of them are tried.
-        rows : ndarray of uint32, default=None
-            Rows to grow the tree on, ascending; None for all.
+        sample : TreeSample, default=None
+            Rows to grow the tree on; None for all.
 
         Returns
         -------
@@ -122,13 +130,22 @@ cdef class TreeGrower:
         """
         cdef Py_ssize_t node
 
-        self.gradients = gradients
+        if sample is None:
+            self.gradients, self.sample = gradients, None
+            self.builder.use_rows(self.all_rows, None)
+        else:
+            self.sample = sample.rows
+            self.pairs.fill(
+                gradients, self.sample, sample.weights, sample.seed, self.n_threads
+            )
+            self.gradients = self.pairs.room
+            self.builder.use_rows(sample.lists, self.pairs)
         self.tree.n = 0
         self.n_leaves = 1
         self.n_insertions = 0
         self.features.start()
         heap = []
-        self._start(rows)
+        self._start()
         if self._may_split(0):
             self._search_root(rng)
             if self.tree.nodes[0].split.gain > 0.0:
@@ -143,26 +160,28 @@ cdef class TreeGrower:
         for node in range(self.tree.n):
             self._release(node)
         self.gradients = None
+        self.builder.use_rows(self.all_rows, None)  # keeps no sample alive
         return self.n_insertions
 
-    def _start(self, const uint32_t[::1] chosen):
+    def _start(self):
         """Make the root."""
-        cdef Py_ssize_t n = self.n_samples if chosen is None else chosen.shape[0]
+        cdef Py_ssize_t n = (
+            self.n_samples if self.sample is None else self.sample.shape[0]
+        )
         cdef Py_ssize_t n_blocks = (n + SUM_BLOCK - 1) // SUM_BLOCK
-        cdef Py_ssize_t block, i, row
+        cdef Py_ssize_t block, i
         cdef double[:, ::1] sums = np.zeros((n_blocks, 2))
-        cdef bint constant = self.builder.width == 2, all_rows = chosen is None
+        cdef bint constant = self.builder.width == 2
         cdef Node* root
 
         for block in prange(
             n_blocks, nogil=True, num_threads=max(1, min(self.n_threads, n_blocks))
         ):
             for i in range(block * SUM_BLOCK, min((block + 1) * SUM_BLOCK, n)):
-                row = i if all_rows else <Py_ssize_t> chosen[i]
-                self.rows[i] = <uint32_t> row
-                sums[block, 0] += self.gradients[row, 0]
+                self.rows[i] = <uint32_t> i
+                sums[block, 0] += self.gradients[i, 0]
                 if not constant:
-                    sums[block, 1] += self.gradients[row, 1]
+                    sums[block, 1] += self.gradients[i, 1]
         self.tree.add()
         root = &self.tree.nodes[0]
         root.stop = n
@@ -324,10 +343,14 @@ cdef class TreeGrower:
         """Sort the rows of a node into its two sides; return how many go left."""
         cdef Node* this = &self.tree.nodes[node]
         cdef uint8_t[256] goes_left
+        cdef const uint32_t* numbers = NULL
 
+        if self.sample is not None:
+            numbers = &self.sample[0]
         fill_sides(&this.split, self.splits.missing_bin, goes_left)
         return self.partition.sort(
-            &self.columns[this.split.feature, 0], this.start, this.stop, goes_left
+            &self.columns[this.split.feature, 0], numbers, this.start, this.stop,
+            goes_left,
         )
 
     # -- the tree that was grown last --------------------------------------------------
@@ -351,7 +374,10 @@ cdef class TreeGrower:
 
     @property
     def sample_indices(self):
-        """Permutation of the rows in which every leaf is a stretch."""
+        """Permutation of the rows in which every leaf is a stretch.
+
+        The rows of a sample are counted from 0.
+        """
         return self.rows.base
 
     def add_to(self, double[::1] raw, const double[::1] values):

@@ -1,13 +1,17 @@
 """Histograms of a node: see ``histogram.pyx``."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from .._data.row_lists cimport RowLists
+from .sampled_pairs cimport SampledPairs
 
 cdef class HistogramBuilder:
     """Sums of the rows of a node by cell."""
 
-    cdef readonly RowLists rows
+    cdef readonly RowLists rows         # all rows, or those of a sample
+    cdef const uint64_t* packed         # their gradients and hessians; NULL: not packed
+    cdef double step_g                  # units of packed sums
+    cdef double step_h
     cdef readonly int width             # doubles a cell: 4, 2 if hessians are constant
     cdef readonly Py_ssize_t total_cells
     cdef int n_threads
@@ -24,8 +28,12 @@ cdef class HistogramBuilder:
     cdef const uint8_t[::1] has_bundles     # whether slots of the group are not cells
     cdef double[::1] scratch            # chunks but those that are summed in place
     cdef const int64_t[::1] scratch_start   # of each group
+    cdef uint64_t[::1] packed_scratch   # packed slots of all chunks
+    cdef const int64_t[::1] packed_start    # of each group
     cdef int32_t[::1] n_chunks          # of each group, in the current node
     cdef int64_t[::1] inserted          # by each task
+
+    cdef void use_rows(self, RowLists rows, SampledPairs pairs)
 
     cdef int64_t insert(
         self,
@@ -57,6 +65,22 @@ cdef class HistogramBuilder:
         Py_ssize_t n,
         const uint8_t* is_live,
         double* out,
+    ) noexcept nogil
+
+    cdef void _insert_packed(
+        self,
+        Py_ssize_t g,
+        Py_ssize_t chunk,
+        const uint32_t* rows,
+        Py_ssize_t start,
+        Py_ssize_t stop,
+        const uint8_t* is_live,
+        double* slots,
+    ) noexcept nogil
+
+    cdef void _unpack_slots(
+        self, const uint64_t* packed, Py_ssize_t first, Py_ssize_t n, bint is_first,
+        double* slots
     ) noexcept nogil
 
     cdef void _add_chunks(

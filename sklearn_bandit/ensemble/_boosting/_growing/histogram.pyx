@@ -11,6 +11,10 @@ rows share a bin. A large node is cut into chunks of rows, each with a histogram
 own. Chunks depend on the node alone, and their sums are added in order: the result is
 the same for any number of threads.
 
+Rows of a sample come packed (see ``sampled_pairs``). Their sums are integers of 64
+bits, a quarter of a cell, which are unpacked into cells after each chunk, or after as
+many rows as fit their bits.
+
 What is inserted are the slots of ``layout``. Where a group has bundles, the cells of
 its features are summed from the slots afterwards.
 """
@@ -18,12 +22,13 @@ its features are summed from the slots afterwards.
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from sklearn_bandit._core.simd cimport inline_void, prefetch, simd_256_void
 
 from .._data.row_lists cimport GroupRows, RowLists
+from .sampled_pairs cimport COUNT_BITS, HESSIAN_BITS, MAX_PACKED_ROWS, SampledPairs
 
 cdef enum:
     # Most chunks of a node, and so most threads that work on one group.
@@ -187,6 +192,93 @@ cdef simd_256_void _insert_quads(
     _insert(4, group, rows, gradients, start, stop, out, n_inserted)
 
 
+cdef inline_void _add_packed(
+    const int n, const uint16_t* slots, uint64_t addend, uint64_t* out
+) noexcept nogil:
+    """Insert into some packed slots, a number of them that is known to the compiler."""
+    cdef int j
+
+    for j in range(n):
+        out[slots[j]] += addend
+
+
+cdef void _insert_packed_rows(
+    const GroupRows* group, const uint32_t* rows, const uint64_t* packed,
+    Py_ssize_t start, Py_ssize_t stop, uint64_t* out, int64_t* n_inserted
+) noexcept nogil:
+    """Insert some rows of a node into the packed slots of one group."""
+    cdef Py_ssize_t i, j, n, row, ahead
+    cdef const uint16_t* slots
+    cdef int64_t inserted = 0
+
+    for i in range(start, stop):
+        row = rows[i]
+        ahead = rows[min(i + AHEAD, stop - 1)]
+        prefetch(packed + ahead)
+        if group.starts == NULL:
+            n = group.width
+            slots = group.slots + row * n
+            _fetch(group.slots + ahead * n, n)
+        else:
+            slots = group.slots + group.starts[row]
+            n = group.starts[row + 1] - group.starts[row]
+            prefetch(group.slots + group.starts[ahead])
+        inserted += n
+        j = 0
+        while j + 8 <= n:
+            _add_packed(8, slots + j, packed[row], out)
+            j += 8
+        if group.starts != NULL:  # any length: one branch to mispredict, not three
+            while j < n:
+                _add_packed(1, slots + j, packed[row], out)
+                j += 1
+            continue
+        if n & 4:
+            _add_packed(4, slots + j, packed[row], out)
+            j += 4
+        if n & 2:
+            _add_packed(2, slots + j, packed[row], out)
+            j += 2
+        if n & 1:
+            _add_packed(1, slots + j, packed[row], out)
+    n_inserted[0] += inserted
+
+
+cdef inline_void _unpack(
+    const bint is_first, const uint64_t* packed, Py_ssize_t n, double step_g,
+    double step_h, double* cells
+) noexcept nogil:
+    """Write or add packed slots to cells of four numbers."""
+    cdef Py_ssize_t i
+    cdef double g, n_rows, h
+
+    for i in range(n):
+        g = step_g * <int32_t> (<int64_t> packed[i] >> (COUNT_BITS + HESSIAN_BITS))
+        n_rows = <int32_t> (packed[i] & MAX_PACKED_ROWS)
+        h = step_h * <int32_t> ((packed[i] >> COUNT_BITS) & ((1 << HESSIAN_BITS) - 1))
+        if is_first:
+            cells[4 * i] = g
+            cells[4 * i + 1] = n_rows
+            cells[4 * i + 2] = h
+            cells[4 * i + 3] = 0.0
+        else:
+            cells[4 * i] += g
+            cells[4 * i + 1] += n_rows
+            cells[4 * i + 2] += h
+
+
+cdef simd_256_void _write_unpacked(
+    const uint64_t* packed, Py_ssize_t n, double step_g, double step_h, double* cells
+) noexcept nogil:
+    _unpack(True, packed, n, step_g, step_h, cells)
+
+
+cdef simd_256_void _add_unpacked(
+    const uint64_t* packed, Py_ssize_t n, double step_g, double step_h, double* cells
+) noexcept nogil:
+    _unpack(False, packed, n, step_g, step_h, cells)
+
+
 cdef simd_256_void _sum_pairs(
     const double* slots, const int32_t* cell, Py_ssize_t n, double* cells
 ) noexcept nogil:
@@ -259,8 +351,8 @@ cdef class HistogramBuilder:
         n_slots = np.empty(layout.n_features, dtype=np.int32)
         cell_place = np.full(layout.n_features, -1, dtype=np.int64)
         bundle_cells = [np.empty(0, dtype=np.int32)]
-        scratch_start = []
-        n_scratch = 0
+        scratch_start, packed_start = [], []
+        n_scratch = n_packed = 0
         for g, group in enumerate(layout.groups):
             slot = 0
             for unit in group.units:
@@ -273,6 +365,8 @@ cdef class HistogramBuilder:
                     bundle_cells.append(unit.bundle.cells.ravel())
                 slot += unit.n_slots
             n_chunks = MAX_CHUNKS if len(layout.groups) < MAX_CHUNKS else 1
+            packed_start.append(n_packed)
+            n_packed += n_chunks * group.n_slots
             scratch_start.append(n_scratch)
             n_scratch += (
                 (n_chunks - (not group.has_bundles)) * group.n_slots * self.width
@@ -290,6 +384,19 @@ cdef class HistogramBuilder:
         )
         self.scratch_start = np.array(scratch_start, dtype=np.int64)
         self.scratch = aligned_zeros(n_scratch + 1)
+        self.packed_start = np.array(packed_start, dtype=np.int64)
+        # Samples have hessians, since they have weights.
+        self.packed_scratch = np.empty(
+            n_packed if self.width == 4 else 0, dtype=np.uint64
+        )
+
+    cdef void use_rows(self, RowLists rows, SampledPairs pairs):
+        """Take rows from now on; `pairs` is None unless they are those of a sample."""
+        self.rows = rows
+        self.packed = NULL
+        if pairs is not None and pairs.is_packed:
+            self.packed = &pairs.packed_room[0]
+            self.step_g, self.step_h = pairs.step_g, pairs.step_h
 
     cdef int64_t insert(
         self,
@@ -320,6 +427,8 @@ cdef class HistogramBuilder:
                 self.n_chunks[g] = <int32_t> min(max(
                     n * group.width // (INSERTIONS_PER_SLOT * group.n_slots), 1
                 ), MAX_CHUNKS)
+                if self.packed != NULL:  # sums of integers: any chunks will do
+                    self.n_chunks[g] = min(self.n_chunks[g], self.n_threads)
             any_chunks |= self.n_chunks[g] > 1
         n_threads = self.n_threads if expected >= MIN_PARALLEL else 1
         for task in prange(n_tasks, schedule="dynamic", num_threads=n_threads):
@@ -384,12 +493,18 @@ cdef class HistogramBuilder:
         for feature in range(self.n_cells.shape[0]):
             if self.group_of[feature] == g and is_live[feature]:
                 any_live = True
-                if not self.has_bundles[g]:
+                if not self.has_bundles[g] and self.packed == NULL:
                     memset(
                         slots + self.width * self.first_slot[feature], 0,
                         self.n_slots[feature] * self.width * sizeof(double),
                     )
         if not any_live:
+            return
+        if self.packed != NULL:
+            self._insert_packed(
+                g, chunk, rows, n * chunk // n_chunks, n * (chunk + 1) // n_chunks,
+                is_live, slots,
+            )
             return
         if self.has_bundles[g]:
             memset(slots, 0, group.n_slots * self.width * sizeof(double))
@@ -402,6 +517,60 @@ cdef class HistogramBuilder:
             _insert_pairs(
                 group, rows, gradients, n * chunk // n_chunks,
                 n * (chunk + 1) // n_chunks, slots, inserted,
+            )
+
+    cdef void _insert_packed(
+        self,
+        Py_ssize_t g,
+        Py_ssize_t chunk,
+        const uint32_t* rows,
+        Py_ssize_t start,
+        Py_ssize_t stop,
+        const uint8_t* is_live,
+        double* slots,
+    ) noexcept nogil:
+        """Insert packed rows of a group, and unpack their sums into the chunk's slots.
+
+        Slots of features that are not live keep whatever they have.
+        """
+        cdef const GroupRows* group = &self.rows.groups[g]
+        cdef uint64_t* packed = &self.packed_scratch[
+            self.packed_start[g] + chunk * group.n_slots
+        ]
+        cdef Py_ssize_t end, feature
+        cdef int64_t inserted = 0
+        cdef bint is_first = True
+
+        while start < stop or is_first:
+            end = min(start + MAX_PACKED_ROWS, stop)
+            memset(packed, 0, group.n_slots * sizeof(uint64_t))
+            _insert_packed_rows(
+                group, rows, self.packed, start, end, packed, &inserted
+            )
+            if self.has_bundles[g]:
+                self._unpack_slots(packed, 0, group.n_slots, is_first, slots)
+            else:
+                for feature in range(self.n_cells.shape[0]):
+                    if self.group_of[feature] == g and is_live[feature]:
+                        self._unpack_slots(
+                            packed, self.first_slot[feature], self.n_slots[feature],
+                            is_first, slots,
+                        )
+            start, is_first = end, False
+        self.inserted[chunk * self.rows.n_groups + g] = inserted
+
+    cdef void _unpack_slots(
+        self, const uint64_t* packed, Py_ssize_t first, Py_ssize_t n, bint is_first,
+        double* slots
+    ) noexcept nogil:
+        """Unpack a stretch of the slots of a group."""
+        if is_first:
+            _write_unpacked(
+                packed + first, n, self.step_g, self.step_h, slots + 4 * first
+            )
+        else:
+            _add_unpacked(
+                packed + first, n, self.step_g, self.step_h, slots + 4 * first
             )
 
     cdef void finish(

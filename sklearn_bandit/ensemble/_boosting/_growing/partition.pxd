@@ -17,13 +17,14 @@ cdef class Partition:
 
     cdef Py_ssize_t sort(
         self,
-        const uint8_t* bins,        # of the feature that is split, by row
+        const uint8_t* bins,        # of the feature that is split, by number
+        const uint32_t* numbers,    # of the rows; NULL if each is its own
         Py_ssize_t start,           # the stretch
         Py_ssize_t stop,
         const uint8_t* goes_left,   # by bin
     ) except -1
 
     cdef Py_ssize_t _sort_chunk(
-        self, const uint8_t* bins, Py_ssize_t start, Py_ssize_t stop,
-        const uint8_t* goes_left
+        self, const uint8_t* bins, const uint32_t* numbers, Py_ssize_t start,
+        Py_ssize_t stop, const uint8_t* goes_left
     ) noexcept nogil

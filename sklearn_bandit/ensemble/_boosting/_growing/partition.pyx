@@ -29,8 +29,8 @@ cdef class Partition:
         self.n_threads = n_threads
 
     cdef Py_ssize_t sort(
-        self, const uint8_t* bins, Py_ssize_t start, Py_ssize_t stop,
-        const uint8_t* goes_left
+        self, const uint8_t* bins, const uint32_t* numbers, Py_ssize_t start,
+        Py_ssize_t stop, const uint8_t* goes_left
     ) except -1:
         """Sort a stretch; return how many of its rows go left."""
         cdef Py_ssize_t n = stop - start, n_left = 0, chunk, first
@@ -42,7 +42,7 @@ cdef class Partition:
         with nogil:
             for chunk in prange(n_chunks, num_threads=n_chunks):
                 counts[chunk] = self._sort_chunk(
-                    bins, start + n * chunk // n_chunks,
+                    bins, numbers, start + n * chunk // n_chunks,
                     start + n * (chunk + 1) // n_chunks, goes_left,
                 )
             # All left rows must be in place before right ones may overwrite them.
@@ -70,8 +70,8 @@ cdef class Partition:
         return n_left
 
     cdef Py_ssize_t _sort_chunk(
-        self, const uint8_t* bins, Py_ssize_t start, Py_ssize_t stop,
-        const uint8_t* goes_left
+        self, const uint8_t* bins, const uint32_t* numbers, Py_ssize_t start,
+        Py_ssize_t stop, const uint8_t* goes_left
     ) noexcept nogil:
         """Tell the rows of a chunk apart; return how many go left."""
         cdef uint32_t* rows = &self.rows[start]
@@ -81,7 +81,7 @@ cdef class Partition:
 
         for i in range(stop - start):
             row = rows[i]
-            goes = goes_left[bins[row]]
+            goes = goes_left[bins[row if numbers == NULL else numbers[row]]]
             rows[n_left] = row
             right[n_right] = row
             n_left += goes

@@ -21,6 +21,7 @@ import numpy as np
 from cython.parallel cimport prange
 from libc.math cimport sqrtf
 from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from sklearn_bandit._core.simd cimport simd_void
 
@@ -108,12 +109,8 @@ cdef class RowDraw:
 
     Parameters
     ----------
-    gradients : ndarray of float32 of shape (n_trees, n_rows, 2)
-        Gradients and hessians; the squared scores of all trees are added up.
-    curvature : float
-        The weight lambda of squared hessians: about a squared leaf value.
-    size : int
-        Rows to draw.
+    n_rows : int
+        Number of rows.
     n_threads : int
         Threads to use.
 
@@ -124,19 +121,34 @@ cdef class RowDraw:
     """
 
     cdef readonly object probabilities
-    cdef const float[::1] p
+    cdef float[::1] p
     cdef uint64_t[::1] before               # sum of the probabilities before each task
     cdef int n_threads
 
-    def __init__(
-        self, const float[:, :, ::1] gradients, double curvature, Py_ssize_t size,
-        int n_threads,
+    def __init__(self, Py_ssize_t n_rows, int n_threads):
+        cdef Py_ssize_t n_tasks = (n_rows + TASK_ROWS - 1) // TASK_ROWS
+
+        self.n_threads = max(1, min(n_threads, n_tasks))
+        self.probabilities = np.empty(n_rows, dtype=np.float32)
+        self.p = self.probabilities
+        self.before = np.zeros(n_tasks + 1, dtype=np.uint64)
+
+    def score(
+        self, const float[:, :, ::1] gradients, double curvature, Py_ssize_t size
     ):
-        cdef Py_ssize_t n = gradients.shape[1], task
-        cdef Py_ssize_t n_tasks = (n + TASK_ROWS - 1) // TASK_ROWS
+        """Set the probabilities.
+
+        Parameters
+        ----------
+        gradients : ndarray of float32 of shape (n_trees, n_rows, 2)
+            Gradients and hessians; the squared scores of all trees are added up.
+        curvature : float
+            The weight lambda of squared hessians: about a squared leaf value.
+        size : int
+            Rows to draw.
+        """
+        cdef Py_ssize_t n = self.p.shape[0], n_tasks = self.before.shape[0] - 1, task
         cdef Py_ssize_t step = max(1, n // N_SCORES)
-        cdef float[::1] out = np.zeros(n, dtype=np.float32)
-        cdef uint64_t[::1] sums = np.zeros(n_tasks, dtype=np.uint64)
         cdef double mu
 
         some = np.asarray(gradients)[:, ::step].astype(np.float64)
@@ -144,43 +156,42 @@ cdef class RowDraw:
         mu = solve_mu(some, size * len(some) / n)
         if not 0.0 < mu < MAX_MU:
             mu = 0.0
-        self.n_threads = max(1, min(n_threads, n_tasks))
         for task in prange(n_tasks, nogil=True, num_threads=self.n_threads):
-            sums[task] = _fill_task(
+            self.before[task + 1] = _fill_task(
                 gradients, curvature, mu, task * TASK_ROWS,
-                min((task + 1) * TASK_ROWS, n), out,
+                min((task + 1) * TASK_ROWS, n), self.p,
             )
-        self.p = out
-        self.probabilities = np.asarray(out)
-        self.before = np.concatenate(
-            [np.zeros(1, np.uint64), np.cumsum(sums, dtype=np.uint64)]
-        )
+        np.cumsum(self.before, out=self.before.base)
 
-    def draw(self, double point):
+    def draw(self, double point, float scale=1.0):
         """Draw a sample.
 
         Parameters
         ----------
         point : float
             Where the first of the equally spaced points is, from 0 to 1.
+        scale : float, default=1.0
+            How often a row counts that is drawn for sure.
 
         Returns
         -------
-        ndarray of uint32
+        rows : ndarray of uint32
             The rows, ascending.
+        weights : ndarray of float32
+            How often each of them counts: `scale` divided by its probability.
         """
         cdef Py_ssize_t n_tasks = self.before.shape[0] - 1, task
         cdef uint64_t first = <uint64_t> (point * (<double> ONE - 1.0))
-        cdef uint32_t[::1] rows = np.empty(
-            (self.before[n_tasks] + first) >> BITS, dtype=np.uint32
-        )
+        cdef Py_ssize_t n_drawn = (self.before[n_tasks] + first) >> BITS
+        cdef uint32_t[::1] rows = np.empty(n_drawn, dtype=np.uint32)
+        cdef float[::1] weights = np.empty(n_drawn, dtype=np.float32)
 
         for task in prange(n_tasks, nogil=True, num_threads=self.n_threads):
             _draw_task(
                 self.p, first + self.before[task], first + self.before[task + 1],
-                task * TASK_ROWS, rows,
+                task * TASK_ROWS, scale, rows, weights,
             )
-        return np.asarray(rows)
+        return np.asarray(rows), np.asarray(weights)
 
 
 cdef uint64_t _fill_task(
@@ -191,6 +202,7 @@ cdef uint64_t _fill_task(
     cdef uint64_t total = 0
     cdef Py_ssize_t k, i
 
+    memset(&out[start], 0, (stop - start) * sizeof(float))
     for k in range(gradients.shape[0]):
         _add_squares(&gradients[k, start, 0], stop - start, curvature, &out[start])
     if mu > 0.0:
@@ -203,11 +215,12 @@ cdef uint64_t _fill_task(
 
 
 cdef void _draw_task(
-    const float[::1] p, uint64_t sum, uint64_t last_sum, Py_ssize_t start,
-    uint32_t[::1] rows
+    const float[::1] p, uint64_t sum, uint64_t last_sum, Py_ssize_t start, float scale,
+    uint32_t[::1] rows, float[::1] weights
 ) noexcept nogil:
-    """Write those of a task's rows that are drawn to their places."""
-    cdef Py_ssize_t place = sum >> BITS, last = last_sum >> BITS, i = start
+    """Write those of a task's rows that are drawn, and weights, to their places."""
+    cdef Py_ssize_t first = sum >> BITS, place = first, last = last_sum >> BITS
+    cdef Py_ssize_t i = start
     cdef uint64_t next_sum
 
     while place < last:
@@ -216,29 +229,5 @@ cdef void _draw_task(
         place += (next_sum >> BITS) - (sum >> BITS)
         sum = next_sum
         i += 1
-
-
-def scale_pairs(
-    float[:, ::1] pairs, const uint32_t[::1] rows, const float[::1] factors,
-    int n_threads,
-):
-    """Multiply gradients and hessians of some rows.
-
-    Parameters
-    ----------
-    pairs : ndarray of float32 of shape (n_samples, 2)
-        Gradients and hessians, changed in place.
-    rows : ndarray of uint32 of shape (n_rows,)
-        Rows to change, none twice.
-    factors : ndarray of float32 of shape (n_rows,)
-        What to multiply by.
-    n_threads : int
-        Threads to use.
-    """
-    cdef Py_ssize_t i
-
-    if rows.shape[0] < TASK_ROWS:
-        n_threads = 1
-    for i in prange(rows.shape[0], nogil=True, num_threads=n_threads):
-        pairs[rows[i], 0] *= factors[i]
-        pairs[rows[i], 1] *= factors[i]
+    for i in range(first, last):
+        weights[i] = scale / p[rows[i]]

@@ -1,0 +1,259 @@
+"""Trees and forests: where all values fit a worker, the local model; else a near one.
+
+Values travel in the narrowest type in which trees read the same numbers: bytes stay
+bytes, all others become ``float32``.
+
+- If all of them fit the memory of a worker, each worker gathers them once and puts them
+  into bins as a local fit does; then trees grow, each as one task. The forest is the
+  local one, node by node. A single tree needs one worker.
+- If they do not, ``_large_trees`` grows the tops of trees on a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from dask.delayed import delayed
+from dask.sizeof import sizeof
+from distributed import Future
+
+from sklearn_bandit._compat import MAX_INT, _fit_context
+from sklearn_bandit._core.unchanged import unchanged_on_failure
+from sklearn_bandit.tree._building import as_read
+
+from ._base import DaskEstimator
+from ._client import Tasks
+from ._collections import Block, Partitions, make_partitions
+from ._large_trees import fit_large
+
+# Memory of a worker that a fit takes, for each byte of the values: the blocks that
+# arrive, the matrix made of them, and bins by row and by column.
+MEMORY_PER_BYTE = 3
+
+# Tasks for each thread of the cluster: workers end at about the same time.
+TASKS_PER_THREAD = 4
+
+
+class DaskTreesMixin(DaskEstimator):
+    """What trees and forests share: fitting on dask collections."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to dask collections.
+
+        Parameters
+        ----------
+        X : dask collection of shape (n_samples, n_features)
+            The training samples: an array or a data frame, NaN where one is missing.
+        y : dask collection of shape (n_samples,) or (n_samples, n_outputs)
+            The target values.
+        sample_weight : dask collection of shape (n_samples,), default=None
+            Weights of the samples; None for equal weights.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        client = self._resolve_client()
+        with unchanged_on_failure(self), Tasks(client) as tasks:
+            partitions = make_partitions(tasks, X, y, sample_weight)
+            workers = list_workers(tasks)
+            local = self._seeded_local()
+            n_bytes = partitions.n_samples * partitions.n_features
+            n_bytes *= narrow_type(partitions.dtype).itemsize
+            room = min(worker.memory for worker in workers) / MEMORY_PER_BYTE
+            if n_bytes <= room:
+                fitted = self._fit_whole(tasks, local, partitions, workers)
+            else:
+                blocks = partitions.map(narrow)
+                if n_bytes <= sum(worker.memory for worker in workers) / 2:
+                    blocks = [delayed(block) for block in tasks.compute(blocks)]
+                narrowed = replace(partitions, blocks=blocks)
+                fitted = fit_large(tasks, local, narrowed, int(room))
+            parameters = self.get_params(deep=False)
+            for name, value in fitted.items():
+                if name not in parameters:
+                    setattr(self, name, value)
+            if partitions.feature_names is not None:
+                self.feature_names_in_ = partitions.feature_names
+            else:
+                vars(self).pop("feature_names_in_", None)
+        return self
+
+    def _seeded_local(self):
+        """Return the local estimator with random choices that are the same anywhere."""
+        local = self.to_local()
+        if local.random_state is None:
+            local.random_state = int(np.random.default_rng().integers(MAX_INT))
+        elif not isinstance(local.random_state, Integral):
+            # Each worker has a copy of the generator; the next fit has other choices.
+            self.random_state.randint(MAX_INT)
+        return local
+
+
+class DaskTreeMixin(DaskTreesMixin):
+    """A single tree."""
+
+    def _fit_whole(self, tasks, local, partitions, workers):
+        """Fit the local tree on one worker."""
+        blocks = narrow_blocks(tasks, partitions)
+        fitted = tasks.submit(fit_tree, local, blocks)
+        return next(tasks.gather([fitted]))
+
+
+class DaskForestMixin(DaskTreesMixin):
+    """A forest."""
+
+    def _fit_whole(self, tasks, local, partitions, workers):
+        """Prepare the local fit on each worker, grow the trees as tasks."""
+        local = local.set_params(n_jobs=None, verbose=0)
+        blocks = narrow_blocks(tasks, partitions)
+        n_trees = self.n_estimators
+        if local._is_warm():
+            n_trees -= len(local.estimators_)
+        if self.max_insertions is not None or n_trees <= 0:
+            # What one tree costs decides whether there is a next.
+            fitted = tasks.submit(fit_tree, local, blocks)
+            return next(tasks.gather([fitted]))
+        shares = share_trees(n_trees, workers)
+        prepared = [
+            tasks.submit(
+                prepare_forest,
+                local,
+                blocks,
+                workers=[worker.address],
+                allow_other_workers=True,
+            )
+            for worker, _ in shares
+        ]
+        grown = [
+            tasks.submit(
+                grow_some,
+                held,
+                some,
+                workers=[worker.address],
+                allow_other_workers=True,
+            )
+            for held, (worker, lists) in zip(prepared, shares, strict=True)
+            for some in lists
+        ]
+        fitted = tasks.submit(finish_forest, prepared[0], grown)
+        return next(tasks.gather([fitted]))
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker of the cluster.
+
+    Parameters
+    ----------
+    address : str
+        Its address.
+    n_threads : int
+        Tasks that it runs at a time.
+    memory : float
+        Bytes that it may use; infinite if there is no limit.
+    """
+
+    address: str
+    n_threads: int
+    memory: float
+
+
+def list_workers(tasks: Tasks) -> list[Worker]:
+    """Return the workers of a cluster, in the order of their addresses."""
+    tasks.n_workers()
+    known = tasks.client.scheduler_info(n_workers=-1)["workers"]
+    return [
+        Worker(address, about["nthreads"], about["memory_limit"] or np.inf)
+        for address, about in sorted(known.items())
+    ]
+
+
+def narrow_type(dtype: np.dtype) -> np.dtype:
+    """Return the type in which values of a type travel."""
+    return as_read(np.empty((0, 0), dtype=dtype)).dtype
+
+
+def narrow_blocks(tasks: Tasks, partitions: Partitions) -> list[Future]:
+    """Have all blocks, in the type in which they travel, on the workers."""
+    return tasks.compute(partitions.map(narrow))
+
+
+def narrow(block: Block) -> Block:
+    """On a worker: the same rows in the type in which they travel."""
+    return block._replace(X=as_read(block.X))
+
+
+def join_blocks(blocks: Sequence[Block]) -> Block:
+    """On a worker: the rows of all blocks."""
+    return Block(
+        *(
+            None if parts[0] is None else np.concatenate(parts)
+            for parts in zip(*blocks, strict=True)
+        )
+    )
+
+
+def fit_tree(local, blocks):
+    """On a worker: fit a local estimator, return its attributes."""
+    whole = join_blocks(blocks)
+    return vars(local.fit(whole.X, whole.y, whole.sample_weight))
+
+
+class HeldForest:
+    """On a worker: a forest whose trees are to grow.
+
+    Parameters
+    ----------
+    forest : BanditForest
+        The local forest.
+    prepared : PreparedFit
+        What it is fitted with.
+    """
+
+    def __init__(self, forest, prepared):
+        self.forest = forest
+        self.prepared = prepared
+
+    def __sizeof__(self):
+        packed = self.prepared.training_set.packed
+        return sizeof(self.prepared.X) + packed.rows.nbytes + packed.columns.nbytes
+
+
+def prepare_forest(local, blocks):
+    """On each worker: gather the rows, put them into bins."""
+    whole = join_blocks(blocks)
+    return HeldForest(local, local._prepare(whole.X, whole.y, whole.sample_weight))
+
+
+def grow_some(held, numbers):
+    """On a worker: grow some of the trees."""
+    return [held.forest._grow_one(held.prepared, number) for number in numbers]
+
+
+def finish_forest(held, grown):
+    """On a worker: return the attributes of the fitted forest."""
+    held.forest._finish(held.prepared, [tree for some in grown for tree in some])
+    return vars(held.forest)
+
+
+def share_trees(n_trees, workers):
+    """Share trees among workers: (worker, lists of trees) for those that have any.
+
+    Each worker has neighbouring trees, as many as it has threads.
+    """
+    n_threads = [worker.n_threads for worker in workers]
+    ends = np.cumsum(n_threads) * n_trees // sum(n_threads)
+    shares = []
+    for worker, start, end in zip(workers, [0, *ends[:-1]], ends, strict=True):
+        if start < end:
+            n_tasks = min(end - start, TASKS_PER_THREAD * worker.n_threads)
+            lists = np.array_split(np.arange(start, end), n_tasks)
+            shares.append((worker, [list(map(int, some)) for some in lists]))
+    return shares

@@ -1,0 +1,110 @@
+"""A training set on its way to other processes: each byte once, nothing twice.
+
+What can be made again is left out: columns are rows transposed, codes and centred
+targets follow from what is sent. Raw values go along only if trees look at them.
+"""
+
+import numpy as np
+
+from sklearn_bandit._core.matrix import MatrixView
+from sklearn_bandit.tree._data.packed_rows import PackedData
+
+from .build import make_ranker
+from .training_set import TrainingSet
+
+
+class TrainingSetTransfer:
+    """Stands for a training set, and becomes it in another process.
+
+    Parameters
+    ----------
+    training_set : TrainingSet
+        The training set.
+    tree : DecisionTreeClassifier or DecisionTreeRegressor
+        One of the trees that are to grow: tells whether raw values are looked at.
+    """
+
+    def __init__(self, training_set, tree):
+        self.training_set = training_set
+        self.sends_values = (
+            training_set.packed.raw is not None
+            and make_ranker(tree, training_set) is not None
+        )
+
+    def __sizeof__(self):
+        # What dask asks before it decides to send something once a worker.
+        return sum(part.nbytes for part in self._targets() if part is not None) + sum(
+            part.nbytes for part in self._packed() if isinstance(part, np.ndarray)
+        )
+
+    def __reduce__(self):
+        whole = self.training_set
+        n_classes = whole.n_classes if whole.is_classification else None
+        options = (whole.features, whole.n_features_in, whole.policy)
+        return _receive, (
+            self._packed(),
+            self._targets(),
+            n_classes,
+            whole.criterion,
+            options,
+        )
+
+    def _packed(self):
+        """Return rows without padding, what is known of the bins, values or None."""
+        packed = self.training_set.packed
+        values = None
+        if self.sends_values:
+            coarse = np.flatnonzero(packed.is_coarse)
+            values = as_read(packed.raw.array[:, coarse])
+        return (
+            packed.rows[:, : packed.n_features],
+            packed.n_bins,
+            packed.has_missing,
+            packed.bin_low,
+            packed.bin_high,
+            packed.is_coarse,
+            values,
+            packed.ranks,
+        )
+
+    def _targets(self):
+        """Return classes in as few bytes as they fit, or targets and their shift."""
+        whole = self.training_set
+        if whole.is_classification:
+            return np.asarray(whole.codes, np.min_scalar_type(whole.codes.max())), None
+        return whole.codes, whole.shift
+
+
+def as_read(X):
+    """Return a matrix in the narrowest type in which trees read the same numbers."""
+    if X.dtype in (np.bool_, np.uint8, np.int16, np.float32):
+        return np.ascontiguousarray(X)
+    # A float64 too large for float32 becomes infinite, which is refused.
+    with np.errstate(over="ignore"):
+        return np.asarray(X, dtype=np.float32, order="C")
+
+
+def _receive(packed, targets, n_classes, criterion, options):
+    """Make the training set again, in another process."""
+    bins, *known, values, ranks = packed
+    n_samples, n_features = bins.shape
+    is_coarse = known[-1]
+    raw = None
+    if values is not None:
+        # Features that nobody looks at are zeros in memory that is never touched.
+        whole = np.zeros((n_features, n_samples), dtype=values.dtype)
+        whole[np.flatnonzero(is_coarse)] = values.T
+        raw = MatrixView(whole.T)
+    received = PackedData.from_bins(bins, *known, raw, ranks)
+    features, n_features_in, policy = options
+    codes, shift = targets
+    return TrainingSet(
+        received,
+        codes if n_classes is None else codes.astype(np.int64),
+        n_classes,
+        criterion,
+        features,
+        n_features_in,
+        policy=policy,
+        shift=shift,
+    )

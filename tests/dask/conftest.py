@@ -1,0 +1,40 @@
+"""A cluster of two worker processes, shared by the tests of a module."""
+
+import time
+
+import pytest
+
+pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Return a cluster of two workers with one thread each."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="2GB"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    """Return a client of the cluster; a test leaves nothing on it."""
+    from distributed import Client
+
+    with Client(cluster) as client:
+        yield client
+        client.wait_for_workers(2, timeout=30)
+        left = wait_until_empty(client)
+        assert not left, f"left on the cluster: {left}"
+
+
+def wait_until_empty(client, seconds=10):
+    """The tasks that a scheduler still knows; it is told of releases with a delay."""
+    end = time.monotonic() + seconds
+    while True:
+        left = client.run_on_scheduler(lambda dask_scheduler: [*dask_scheduler.tasks])
+        if not left or time.monotonic() > end:
+            return left
+        time.sleep(0.05)

@@ -1,0 +1,32 @@
+"""Data and comparisons that several test modules use."""
+
+import dask.array as da
+import numpy as np
+
+
+def make_data(n=9000):
+    """Samples with few, many and missing values; classes and real targets."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 6))
+    X[:, 4] = rng.integers(5, size=n)
+    X[::7, 5] = np.nan
+    score = X[:, 0] + X[:, 1] * X[:, 4] + rng.normal(size=n)
+    return X, np.array(["no", "yes"])[(score > 0).astype(int)], score
+
+
+def as_dask(array, sizes):
+    """A dask array with blocks of these numbers of rows."""
+    return da.from_array(array, chunks=(sizes, *array.shape[1:]))
+
+
+def assert_same_tree(one, other):
+    nodes, expected = one.tree_.__getstate__(), other.tree_.__getstate__()
+    for name in expected["nodes"].dtype.names:
+        np.testing.assert_array_equal(nodes["nodes"][name], expected["nodes"][name])
+    np.testing.assert_array_equal(nodes["values"], expected["values"])
+
+
+def assert_same_forest(one, other):
+    assert len(one.estimators_) == len(other.estimators_)
+    for pair in zip(one.estimators_, other.estimators_, strict=True):
+        assert_same_tree(*pair)

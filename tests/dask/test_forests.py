@@ -1,0 +1,167 @@
+"""Trees and forests of dask collections are the local ones."""
+
+import pickle
+import subprocess
+import sys
+
+import dask.array as da
+import numpy as np
+import pytest
+from dask_data import as_dask, assert_same_forest, assert_same_tree, make_data
+from sklearn.base import clone
+
+from sklearn_bandit import dask as bandit_dask
+from sklearn_bandit import ensemble, tree
+
+X, Y, SCORE = make_data()
+WEIGHTS = np.random.default_rng(1).integers(3, size=len(X)).astype(float)
+PARAMETERS = {"n_estimators": 5, "max_depth": 8, "random_state": 0}
+
+FORESTS = [
+    ("RandomForestClassifier", {}),
+    ("RandomForestRegressor", {"oob_score": True}),
+    ("RandomForestClassifier", {"class_weight": "balanced_subsample"}),
+    ("RandomForestClassifier", {"max_insertions": 10**6}),
+    ("RandomForestRegressor", {"random_state": np.random.RandomState(3)}),
+    ("ExtraTreesClassifier", {"max_depth": None}),
+    ("ExtraTreesRegressor", {}),
+    ("RandomPatchesClassifier", {"patch_features": 0.6, "oob_score": True}),
+    ("RandomPatchesRegressor", {"patch_samples": 0.5}),
+]
+
+
+def target(name):
+    return Y if name.endswith("Classifier") else SCORE
+
+
+@pytest.mark.parametrize(("name", "parameters"), FORESTS)
+def test_forest_is_the_local_one(client, name, parameters):
+    parameters = PARAMETERS | parameters
+    y = target(name)
+    local = getattr(ensemble, name)(**clone_parameters(parameters)).fit(X, y)
+    forest = getattr(bandit_dask, name)(**clone_parameters(parameters))
+    forest.fit(as_dask(X, (2000, 0, 5000, 2000)), as_dask(y, (4500, 4500)))
+    assert_same_forest(forest, local)
+    fitted = {key for key in vars(local) if key.endswith("_")}
+    assert fitted <= set(vars(forest))
+    np.testing.assert_array_equal(forest.predict(X), local.predict(X))
+    if local.oob_score:
+        assert forest.oob_score_ == local.oob_score_
+
+
+def clone_parameters(parameters):
+    return {name: clone(value, safe=False) for name, value in parameters.items()}
+
+
+@pytest.mark.parametrize("name", ["DecisionTreeClassifier", "DecisionTreeRegressor"])
+def test_tree_is_the_local_one(client, name):
+    y = target(name)
+    local = getattr(tree, name)(random_state=0).fit(X, y, WEIGHTS)
+    dask_tree = getattr(bandit_dask, name)(random_state=0)
+    dask_tree.fit(as_dask(X, 4000), as_dask(y, 4000), as_dask(WEIGHTS, 3000))
+    assert_same_tree(dask_tree, local)
+
+
+def test_any_partitioning_and_type(client):
+    bytes_ = np.random.default_rng(0).integers(256, size=(3000, 4)).astype(np.uint8)
+    y = (bytes_[:, 0] > bytes_[:, 1]).astype(int)
+    for values in (bytes_, bytes_.astype(np.int64), X[:3000]):
+        local = ensemble.RandomForestClassifier(**PARAMETERS).fit(values, y)
+        for sizes in (3000, 1000, (1, 2998, 1)):
+            forest = bandit_dask.RandomForestClassifier(**PARAMETERS)
+            forest.fit(as_dask(values, sizes), as_dask(y, sizes))
+            assert_same_forest(forest, local)
+
+
+def test_warm_start(client):
+    X_, y_ = as_dask(X, 3000), as_dask(Y, 3000)
+    forest = bandit_dask.RandomForestClassifier(**PARAMETERS, warm_start=True)
+    forest.fit(X_, y_).set_params(n_estimators=7).fit(X_, y_)
+    local = ensemble.RandomForestClassifier(**PARAMETERS).set_params(n_estimators=7)
+    assert_same_forest(forest, local.fit(X, Y))
+
+
+def test_prediction_is_lazy(client):
+    forest = bandit_dask.RandomForestClassifier(**PARAMETERS)
+    X_, y_ = as_dask(X, (4000, 5000)), as_dask(Y, 3000)
+    local = forest.fit(X_, y_).to_local()
+    for method in ("predict", "predict_proba", "predict_log_proba", "apply"):
+        expected = getattr(local, method)(X)
+        found = getattr(forest, method)(X_)
+        assert isinstance(found, da.Array)
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+        assert found.chunks[0] == (4000, 5000)
+        np.testing.assert_array_equal(found.compute(), expected)
+        np.testing.assert_array_equal(getattr(forest, method)(X), expected)
+    assert forest.score(X_, y_) == local.score(X, Y) == forest.score(X, Y)
+    with pytest.raises(ValueError, match="X has 5 features, but"):
+        forest.predict(X_[:, :5])
+    positive = forest.predict(X_[X_[:, 0] > 0])
+    np.testing.assert_array_equal(positive.compute(), local.predict(X[X[:, 0] > 0]))
+
+
+def test_several_outputs_are_predicted_as_lists(client):
+    two = np.c_[SCORE > 0, SCORE > 1].astype(int)
+    forest = bandit_dask.RandomForestClassifier(**PARAMETERS)
+    forest.fit(as_dask(X, 3000), as_dask(two, 4500))
+    found = forest.predict_proba(as_dask(X, 3000))
+    expected = forest.predict_proba(X)
+    assert isinstance(found, list)
+    for some, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(some.compute(), other)
+
+
+def test_frames(client):
+    pd = pytest.importorskip("pandas")
+    dd = pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    local = ensemble.RandomForestClassifier(**PARAMETERS).fit(frame, Y)
+    frames = dd.from_pandas(frame, npartitions=3)
+    forest = bandit_dask.RandomForestClassifier(**PARAMETERS)
+    forest.fit(frames, dd.from_pandas(pd.Series(Y), npartitions=2))
+    assert_same_forest(forest, local)
+    np.testing.assert_array_equal(forest.feature_names_in_, list("abcdef"))
+    found = forest.predict(frames).compute()
+    np.testing.assert_array_equal(found, local.predict(frame))
+
+
+def test_local_model_is_pickled_without_dask(client, tmp_path):
+    forest = bandit_dask.RandomForestClassifier(**PARAMETERS, client=client)
+    forest.fit(as_dask(X, 3000), as_dask(Y, 3000))
+    copy = pickle.loads(pickle.dumps(forest))
+    assert copy.client is None
+    assert clone(forest).client is client
+    np.testing.assert_array_equal(copy.predict(X), forest.predict(X))
+    local = forest.to_local()
+    assert type(local) is ensemble.RandomForestClassifier
+    (tmp_path / "model").write_bytes(pickle.dumps((local, X[:50])))
+    program = (
+        "import pickle, sys; model, X = pickle.load(open(sys.argv[1], 'rb')); "
+        "assert 'dask' not in sys.modules; print(*model.predict(X))"
+    )
+    path = str(tmp_path / "model")
+    said = subprocess.run(
+        [sys.executable, "-c", program, path],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert said.stdout.split() == list(forest.predict(X[:50]))
+
+
+def test_errors_of_workers_are_those_of_local_fits(client):
+    infinite = X.copy()
+    infinite[5, 0] = np.inf
+    forest = bandit_dask.RandomForestClassifier(**PARAMETERS)
+    with pytest.raises(ValueError, match="infinity"):
+        forest.fit(as_dask(infinite, 3000), as_dask(Y, 3000))
+    assert not hasattr(forest, "estimators_")
+    with pytest.raises(ValueError, match="n_estimators"):
+        forest.set_params(n_estimators=0).fit(as_dask(X, 3000), as_dask(Y, 3000))
+    with pytest.raises(TypeError, match="dask array or data frame, got ndarray"):
+        bandit_dask.DecisionTreeRegressor().fit(X, SCORE)
+
+
+def test_no_client():
+    with pytest.raises(ValueError, match="There is no dask client"):
+        bandit_dask.DecisionTreeRegressor().fit(as_dask(X, 9000), as_dask(SCORE, 9000))

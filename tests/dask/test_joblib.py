@@ -1,0 +1,129 @@
+"""Forests grow through joblib's backends, are identical, and send their data once."""
+
+import pickle
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+from dask_data import assert_same_forest, make_data
+from sklearn.model_selection import GridSearchCV, cross_validate
+
+from sklearn_bandit.ensemble import (
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomPatchesClassifier,
+)
+from sklearn_bandit.tree._building import TrainingSet, TrainingSetTransfer
+from sklearn_bandit.tree._data import pack_samples
+
+N = 9000
+X, _, SCORE = make_data(N)
+Y = (SCORE > 0).astype(int)
+
+FORESTS = [
+    RandomForestClassifier(n_estimators=6, max_depth=9, random_state=0),
+    RandomForestClassifier(n_estimators=3, class_weight={0: 2.5, 1: 1}, random_state=0),
+    RandomForestRegressor(n_estimators=3, max_depth=9, random_state=0),
+    ExtraTreesClassifier(n_estimators=4, random_state=0),
+    RandomPatchesClassifier(n_estimators=3, patch_features=0.5, random_state=0),
+]
+
+
+@pytest.mark.parametrize("forest", FORESTS)
+@pytest.mark.parametrize("backend", ["dask", "loky"])
+def test_same_forest(client, forest, backend):
+    local = forest.fit(X, Y)
+    with joblib.parallel_backend(backend, n_jobs=2), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        other = forest.__class__(**forest.get_params()).fit(X, Y)
+    assert_same_forest(other, local)
+
+
+def bytes_received(client):
+    """Bytes that workers have received from each other."""
+
+    def on_worker(dask_worker):
+        return sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
+
+    return sum(client.run(on_worker).values())
+
+
+def test_training_set_travels_at_most_once_to_each_worker(client):
+    """The second worker has it from the first: one transfer among workers."""
+    forest = RandomForestClassifier(n_estimators=16, max_depth=3, random_state=0)
+    before = bytes_received(client)
+    with joblib.parallel_backend("dask"):
+        forest.fit(X, Y)
+    moved = bytes_received(client) - before
+    packed = pack_samples(forest, X, 1, 0)
+    training_set = TrainingSet(packed, Y[:, None], [2], "gini")
+    transfer = TrainingSetTransfer(training_set, forest.estimator_)
+    assert transfer.__sizeof__() > 1e5
+    assert moved < 2 * transfer.__sizeof__()
+
+
+def test_pickle_is_as_large_as_bins_and_values():
+    forest = RandomForestClassifier(random_state=0).fit(X[:100], Y[:100])
+    packed = pack_samples(forest, X, 1, 0)
+    training_set = TrainingSet(packed, Y[:, None], [2], "gini")
+    n_coarse = int(packed.is_coarse.sum())
+    assert n_coarse == 5
+    bins_and_labels = X.size + N + packed.bin_low.nbytes + packed.bin_high.nbytes
+    transfer = TrainingSetTransfer(training_set, forest.estimators_[0])
+    values = 4 * n_coarse * N
+    assert transfer.__sizeof__() == pytest.approx(bins_and_labels + values, rel=0.01)
+    assert len(pickle.dumps(transfer)) == pytest.approx(
+        bins_and_labels + values, rel=0.01
+    )
+    # Random thresholds look at bins alone.
+    extra = ExtraTreesClassifier(random_state=0).fit(X[:100], Y[:100])
+    transfer = TrainingSetTransfer(training_set, extra.estimators_[0])
+    assert len(pickle.dumps(transfer)) == pytest.approx(bins_and_labels, rel=0.02)
+
+
+def test_loky_maps_memory():
+    """The arrays of a training set are not copied into the processes of loky."""
+
+    def mapped_arrays(training_set):
+        packed = training_set.packed
+        arrays = {"rows": packed.rows, "columns": packed.columns}
+        arrays |= {"raw": packed.raw.array, "codes": training_set.codes}
+        return {name: isinstance(array, np.memmap) for name, array in arrays.items()}
+
+    forest = RandomForestClassifier(random_state=0)
+    packed = pack_samples(forest, np.tile(X, (30, 1)), 1, 0)
+    training_set = TrainingSet(packed, np.tile(Y, 30)[:, None], [2], "gini")
+    with joblib.parallel_backend("loky", n_jobs=2):
+        kinds = joblib.Parallel()(
+            joblib.delayed(mapped_arrays)(training_set) for _ in range(2)
+        )
+    assert kinds == [{"rows": True, "columns": True, "raw": True, "codes": True}] * 2
+
+
+def test_searches(client):
+    forest = RandomForestClassifier(n_estimators=3, random_state=0)
+    grid = {"max_depth": [2, 6]}
+    expected = GridSearchCV(forest, grid, cv=2).fit(X, Y).cv_results_
+    scores = cross_validate(forest, X, Y, cv=2)["test_score"]
+    with joblib.parallel_backend("dask"):
+        found = GridSearchCV(forest, grid, cv=2).fit(X, Y).cv_results_
+        same = cross_validate(forest, X, Y, cv=2)["test_score"]
+    np.testing.assert_array_equal(found["mean_test_score"], expected["mean_test_score"])
+    np.testing.assert_array_equal(same, scores)
+
+
+def test_ray():
+    ray = pytest.importorskip("ray")
+    from ray.util.joblib import register_ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        register_ray()
+        local = FORESTS[0].fit(X, Y)
+        with joblib.parallel_backend("ray", n_jobs=2):
+            other = RandomForestClassifier(**local.get_params()).fit(X, Y)
+        assert_same_forest(other, local)
+    finally:
+        ray.shutdown()
