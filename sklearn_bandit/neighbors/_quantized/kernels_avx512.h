@@ -106,20 +106,24 @@ SKB_AVX512 static inline void skb_finish_512(
 }
 
 SKB_AVX512 static void skb_scan_group_avx512(
-    const uint8_t* codes, const float* stats, const skb_query* queries,
-    float* bounds, ptrdiff_t stride)
+    const uint8_t* codes, const float* stats, ptrdiff_t n_blocks,
+    const skb_query* queries, float* bounds, ptrdiff_t stride)
 {
     const int32_t n_words = queries->n_words;
-    SKB_EACH(SKB_SUMS)
-    SKB_EACH(SKB_START)
-    for (int32_t word = 0; word < n_words; word++, codes += 4 * SKB_BLOCK) {
-        const __m512i a = _mm512_loadu_si512(codes);
-        const __m512i b = _mm512_loadu_si512(codes + 64);
-        const __m512i c = _mm512_loadu_si512(codes + 128);
-        const __m512i d = _mm512_loadu_si512(codes + 192);
-        SKB_EACH(SKB_MULTIPLY)
+    for (ptrdiff_t i = 0; i < n_blocks; i++) {
+        SKB_EACH(SKB_SUMS)
+        SKB_EACH(SKB_START)
+        for (int32_t word = 0; word < n_words; word++, codes += 4 * SKB_BLOCK) {
+            const __m512i a = _mm512_loadu_si512(codes);
+            const __m512i b = _mm512_loadu_si512(codes + 64);
+            const __m512i c = _mm512_loadu_si512(codes + 128);
+            const __m512i d = _mm512_loadu_si512(codes + 192);
+            SKB_EACH(SKB_MULTIPLY)
+        }
+        SKB_EACH(SKB_FINISH)
+        stats += SKB_N_STATS * SKB_BLOCK;
+        bounds += SKB_BLOCK;
     }
-    SKB_EACH(SKB_FINISH)
 }
 
 SKB_AVX512 static float skb_scan_row_avx512(

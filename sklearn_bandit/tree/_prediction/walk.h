@@ -23,8 +23,10 @@
 #include <string.h>
 #include "simd.h"
 
-/* Rows that advance together: enough that loads of many are under way. */
-#define SKB_WALKERS 128
+/* Rows that advance together: enough that loads of many are under way, also of the few
+   whose paths are long. On covertype 256 take 10 to 20% less time than 128, and 512 no
+   less than 256. */
+#define SKB_WALKERS 256
 
 /* A float32 that is not a number has these bits, and any others, but not none, among the
    fraction's: these and the sign number the values that float32 cannot hold. */
