@@ -87,8 +87,9 @@ cdef void free_query(Query* query) noexcept nogil:
 cdef void prepare(Query* query, const Rows* rows, bint one_digit) noexcept nogil:
     """Fill in everything but `values` and `own`, which are there.
 
-    Under "cosine" `values` are divided by a power of two. With `one_digit`, what is
-    scanned first has one: the head, or the query if there is none.
+    Under "cosine" `values` are divided by a power of two, which changes no cosine: they
+    may be prepared again, for other rows or digits. With `one_digit`, what is scanned
+    first has one: the head, or the query if there is none.
     """
     cdef Py_ssize_t d = rows.n_features, j
     cdef double norm, along = 0.0, size = 0.0

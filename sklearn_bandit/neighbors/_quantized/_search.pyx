@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, qsort
 
 from ..._core.memory cimport allocate, allocate_zeros
-from ..._core.simd cimport prefetch
+from ..._core.simd cimport prefetch, prefetch_l2
 from ._encode cimport COSINE, EUCLIDEAN, INNER_PRODUCT, MANHATTAN
 from ._found cimport Found, Neighbour, push, sort_found, worst_key
 from ._prepare cimport Query, bar_of, free_query, new_query, prepare
@@ -38,8 +38,9 @@ cdef enum:
     CHUNK = 4096
     # Blocks from all over the segment that give a batch its first bar.
     SEED_BLOCKS = 64
-    # Codes that a batch goes over for one group of queries after the other: they should
-    # stay in a second-level cache of half a megabyte. Other sizes were not tried.
+    # Codes that a batch goes over for one group of queries after the other: they and the
+    # next ones should stay in a second-level cache of half a megabyte. Other sizes were
+    # not tried.
     SPAN_BYTES = 1 << 18
     # Queries of a thread at a time, a multiple of SKB_GROUP.
     MOST_TOGETHER = 120
@@ -331,9 +332,9 @@ cdef struct Group:
 
 cdef void _scan_group(
     const Group* group, Py_ssize_t first, Py_ssize_t n_queries, Py_ssize_t block,
-    Py_ssize_t place,
+    Py_ssize_t n_blocks, Py_ssize_t place,
 ) noexcept nogil:
-    """Write the bounds of a block for up to SKB_GROUP queries."""
+    """Write the bounds of blocks, from a place on, for up to SKB_GROUP queries."""
     cdef Digits[SKB_GROUP] digits
     cdef Py_ssize_t i, own
     cdef bint has_head = group.rows.head.codes != NULL
@@ -343,7 +344,7 @@ cdef void _scan_group(
         digits[i] = group.queries[own].head if has_head else group.queries[own].full
     KERNELS.scan_group(
         group.codes + block * SKB_BLOCK * group.width,
-        group.stats + block * SKB_BLOCK * group.rows.n_stats,
+        group.stats + block * SKB_BLOCK * group.rows.n_stats, n_blocks,
         digits, group.scratch.bounds + place * SKB_BLOCK, group.stride,
     )
 
@@ -362,7 +363,7 @@ cdef void _seed(
     if k == 0 or 4 * k > n or n_blocks < 2 * SEED_BLOCKS:
         return
     for i in range(SEED_BLOCKS):
-        _scan_group(group, first, n_queries, i * n_blocks // SEED_BLOCKS, i)
+        _scan_group(group, first, n_queries, i * n_blocks // SEED_BLOCKS, 1, i)
     seeds.rows = <Neighbour*> allocate(k, sizeof(Neighbour))
     if seeds.rows == NULL:
         return
@@ -382,6 +383,18 @@ cdef void _seed(
     free(seeds.rows)
 
 
+cdef void _fetch_ahead(
+    const Group* group, Py_ssize_t start, Py_ssize_t n, Py_ssize_t part,
+    Py_ssize_t n_parts,
+) noexcept nogil:
+    """Ask for one part of the codes of the next n rows: their turn comes soon."""
+    cdef Py_ssize_t size = max(min(group.rows.n - start, n), 0) * group.width, offset
+    cdef const uint8_t* codes = group.codes + start * group.width
+
+    for offset in range(part * size // n_parts, (part + 1) * size // n_parts, 64):
+        prefetch_l2(codes + offset)
+
+
 cdef void _search_together(
     const Rows* rows, Query* queries, Py_ssize_t n_queries, Scratch* scratch,
     Found* found,
@@ -389,7 +402,7 @@ cdef void _search_together(
     """Search a segment for queries that were prepared with one digit."""
     cdef bint has_head = rows.head.codes != NULL
     cdef Group group
-    cdef Py_ssize_t span, i_group, first, i, start, n, block, n_span, m
+    cdef Py_ssize_t span, i_group, first, i, start, n, n_span, m
     cdef Py_ssize_t n_groups = (n_queries + SKB_GROUP - 1) // SKB_GROUP
     cdef Scratch own = scratch[0]
 
@@ -414,8 +427,11 @@ cdef void _search_together(
         for i_group in range(n_groups):
             first = i_group * SKB_GROUP
             m = min(n_queries - first, <Py_ssize_t> SKB_GROUP)
-            for block in range((n + SKB_BLOCK - 1) // SKB_BLOCK):
-                _scan_group(&group, first, m, start // SKB_BLOCK + block, block)
+            _fetch_ahead(&group, start + n, n_span, i_group, n_groups)
+            _scan_group(
+                &group, first, m, start // SKB_BLOCK, (n + SKB_BLOCK - 1) // SKB_BLOCK,
+                0,
+            )
             for i in range(m):
                 own.bounds = scratch.bounds + i * group.stride
                 _settle(rows, &queries[first + i], start, n, &own, &found[first + i])
@@ -474,10 +490,6 @@ cdef int _search_some(
     if not result:
         for i in range(n):
             queries[i].own = task.own[start + i] if task.own != NULL else -1
-    for s in range(task.n_segments):
-        if result:
-            break
-        for i in range(n):
             squares = 0.0
             for j in range(d):
                 queries[i].values[j] = values[(start + i) * d + j]
@@ -485,6 +497,7 @@ cdef int _search_some(
             if not squares < MOST_SQUARES:
                 result = 2
                 break
+    for s in range(task.n_segments):
         if result:
             break
         n_together = 0
@@ -499,8 +512,6 @@ cdef int _search_some(
             _search_together(&task.segments[s], queries, n, &scratch, &found[start])
             continue
         for i in range(n):
-            for j in range(d):
-                queries[i].values[j] = values[(start + i) * d + j]
             _prepare(&queries[i], &task.segments[s], False)
             _search_one(&task.segments[s], &queries[i], &scratch, &found[start + i])
     if queries != NULL:

@@ -28,7 +28,7 @@ cdef extern from "kernels.h":
             const uint8_t*, const float*, ptrdiff_t, const Digits*, float*
         ) noexcept nogil
         void (*scan_group)(
-            const uint8_t*, const float*, const Digits*, float*, ptrdiff_t
+            const uint8_t*, const float*, ptrdiff_t, const Digits*, float*, ptrdiff_t
         ) noexcept nogil
         float (*scan_row)(const uint8_t*, const float*, const Digits*) noexcept nogil
         void (*scan_differences)(

@@ -51,10 +51,11 @@ typedef void (*skb_scan_one)(
     const uint8_t* codes, const float* stats, ptrdiff_t n_blocks,
     const skb_query* query, float* bounds);
 
-/* Bounds of a block for SKB_GROUP queries with one digit each. */
+/* Bounds of n_blocks blocks for SKB_GROUP queries with one digit each, those of a query
+   `stride` after those of the one before. */
 typedef void (*skb_scan_group)(
-    const uint8_t* codes, const float* stats, const skb_query* queries,
-    float* bounds, ptrdiff_t stride);
+    const uint8_t* codes, const float* stats, ptrdiff_t n_blocks,
+    const skb_query* queries, float* bounds, ptrdiff_t stride);
 
 /* Bound of one row whose codes are contiguous, a multiple of 64 bytes. `stats` points
    to its first number; the next is SKB_BLOCK further. */

@@ -84,7 +84,7 @@ SKB_AVX2 static void skb_scan_one_avx2(
     }
 }
 
-SKB_AVX2 static void skb_scan_group_avx2(
+SKB_AVX2 static void skb_scan_block_avx2(
     const uint8_t* codes, const float* stats, const skb_query* queries,
     float* bounds, ptrdiff_t stride)
 {
@@ -115,6 +115,17 @@ SKB_AVX2 static void skb_scan_group_avx2(
                         bounds + (q + k) * stride + i);
                 }
         }
+}
+
+SKB_AVX2 static void skb_scan_group_avx2(
+    const uint8_t* codes, const float* stats, ptrdiff_t n_blocks,
+    const skb_query* queries, float* bounds, ptrdiff_t stride)
+{
+    const ptrdiff_t block_bytes = (ptrdiff_t) queries->n_words * 4 * SKB_BLOCK;
+    for (ptrdiff_t i = 0; i < n_blocks; i++)
+        skb_scan_block_avx2(
+            codes + i * block_bytes, stats + i * SKB_N_STATS * SKB_BLOCK, queries,
+            bounds + i * SKB_BLOCK, stride);
 }
 
 SKB_AVX2 static inline int32_t skb_sum_256(__m256i x)

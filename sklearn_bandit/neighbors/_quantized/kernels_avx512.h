@@ -67,38 +67,62 @@ SKB_AVX512 static void skb_scan_one_avx512(
     }
 }
 
-SKB_AVX512 static void skb_scan_group_avx512(
-    const uint8_t* codes, const float* stats, const skb_query* queries,
-    float* bounds, ptrdiff_t stride)
+/* Add products of codes and digits. As an instruction with its registers: of the
+   intrinsic, GCC 12 copies and stores sums at every step if there are 24 of them, which
+   takes more than twice as long. */
+SKB_AVX512 static inline __m512i skb_add_products_512(
+    __m512i sums, __m512i codes, __m512i digits)
 {
-    __m512i sums[SKB_GROUP][4];
-    SKB_UNROLLED
-    for (int q = 0; q < SKB_GROUP; q++)
-        SKB_UNROLLED
-        for (int t = 0; t < 4; t++)
-            sums[q][t] = _mm512_setzero_si512();
-    for (int32_t word = 0; word < queries->n_words; word++, codes += 4 * SKB_BLOCK) {
-        const __m512i a = _mm512_loadu_si512(codes);
-        const __m512i b = _mm512_loadu_si512(codes + 64);
-        const __m512i c = _mm512_loadu_si512(codes + 128);
-        const __m512i d = _mm512_loadu_si512(codes + 192);
-        SKB_UNROLLED
-        for (int q = 0; q < SKB_GROUP; q++) {
-            const __m512i x = skb_word_512(queries[q].high + 4 * word);
-            sums[q][0] = _mm512_dpbusd_epi32(sums[q][0], a, x);
-            sums[q][1] = _mm512_dpbusd_epi32(sums[q][1], b, x);
-            sums[q][2] = _mm512_dpbusd_epi32(sums[q][2], c, x);
-            sums[q][3] = _mm512_dpbusd_epi32(sums[q][3], d, x);
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(codes), "v"(digits));
+    return sums;
+}
+
+#define SKB_SUMS(q) __m512i s##q##0, s##q##1, s##q##2, s##q##3;
+
+#define SKB_START(q) \
+    s##q##0 = s##q##1 = s##q##2 = s##q##3 = \
+        _mm512_set1_epi32(-SKB_BYTE_OFFSET * queries[q].sum_high);
+
+#define SKB_MULTIPLY(q) { \
+    const __m512i x = skb_word_512(queries[q].high + 4 * word); \
+    s##q##0 = skb_add_products_512(s##q##0, a, x); \
+    s##q##1 = skb_add_products_512(s##q##1, b, x); \
+    s##q##2 = skb_add_products_512(s##q##2, c, x); \
+    s##q##3 = skb_add_products_512(s##q##3, d, x); \
+}
+
+#define SKB_FINISH(q) \
+    skb_finish_512(s##q##0, stats, queries + q, bounds + q * stride); \
+    skb_finish_512(s##q##1, stats + 16, queries + q, bounds + q * stride + 16); \
+    skb_finish_512(s##q##2, stats + 32, queries + q, bounds + q * stride + 32); \
+    skb_finish_512(s##q##3, stats + 48, queries + q, bounds + q * stride + 48);
+
+#define SKB_EACH(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
+
+SKB_AVX512 static inline void skb_finish_512(
+    __m512i sums, const float* stats, const skb_query* query, float* bounds)
+{
+    skb_bounds_512(_mm512_cvtepi32_ps(sums), stats, query, bounds);
+}
+
+SKB_AVX512 static void skb_scan_group_avx512(
+    const uint8_t* codes, const float* stats, ptrdiff_t n_blocks,
+    const skb_query* queries, float* bounds, ptrdiff_t stride)
+{
+    const int32_t n_words = queries->n_words;
+    for (ptrdiff_t i = 0; i < n_blocks; i++) {
+        SKB_EACH(SKB_SUMS)
+        SKB_EACH(SKB_START)
+        for (int32_t word = 0; word < n_words; word++, codes += 4 * SKB_BLOCK) {
+            const __m512i a = _mm512_loadu_si512(codes);
+            const __m512i b = _mm512_loadu_si512(codes + 64);
+            const __m512i c = _mm512_loadu_si512(codes + 128);
+            const __m512i d = _mm512_loadu_si512(codes + 192);
+            SKB_EACH(SKB_MULTIPLY)
         }
-    }
-    SKB_UNROLLED
-    for (int q = 0; q < SKB_GROUP; q++) {
-        const __m512i offset = _mm512_set1_epi32(SKB_BYTE_OFFSET * queries[q].sum_high);
-        SKB_UNROLLED
-        for (int t = 0; t < 4; t++)
-            skb_bounds_512(
-                _mm512_cvtepi32_ps(_mm512_sub_epi32(sums[q][t], offset)),
-                stats + 16 * t, queries + q, bounds + q * stride + 16 * t);
+        SKB_EACH(SKB_FINISH)
+        stats += SKB_N_STATS * SKB_BLOCK;
+        bounds += SKB_BLOCK;
     }
 }
 

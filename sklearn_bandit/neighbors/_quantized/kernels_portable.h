@@ -47,15 +47,21 @@ static void skb_scan_one_portable(
 }
 
 static void skb_scan_group_portable(
-    const uint8_t* codes, const float* stats, const skb_query* queries,
-    float* bounds, ptrdiff_t stride)
+    const uint8_t* codes, const float* stats, ptrdiff_t n_blocks,
+    const skb_query* queries, float* bounds, ptrdiff_t stride)
 {
     int32_t sums[SKB_BLOCK];
-    for (int q = 0; q < SKB_GROUP; q++) {
-        const skb_query* query = queries + q;
-        skb_products_of_block(codes, query->high, query->n_words, query->sum_high, sums);
-        for (int i = 0; i < SKB_BLOCK; i++)
-            bounds[q * stride + i] = skb_bound((float) sums[i], stats, i, query);
+    for (ptrdiff_t b = 0; b < n_blocks; b++) {
+        for (int q = 0; q < SKB_GROUP; q++) {
+            const skb_query* query = queries + q;
+            skb_products_of_block(
+                codes, query->high, query->n_words, query->sum_high, sums);
+            for (int i = 0; i < SKB_BLOCK; i++)
+                bounds[q * stride + i] = skb_bound((float) sums[i], stats, i, query);
+        }
+        codes += (ptrdiff_t) queries->n_words * 4 * SKB_BLOCK;
+        stats += SKB_N_STATS * SKB_BLOCK;
+        bounds += SKB_BLOCK;
     }
 }
 

@@ -27,6 +27,9 @@ from sklearn_bandit._core.memory cimport allocate, allocate_zeros
 cdef extern from "walk.h":
     uint32_t NOT_A_NUMBER "SKB_NOT_A_NUMBER"
     uint32_t FRACTION "SKB_FRACTION"
+    uint32_t INNER "SKB_INNER"
+    uint32_t MISSING_RIGHT "SKB_MISSING_RIGHT"
+    int FEATURE_SHIFT "SKB_FEATURE_SHIFT"
 
 cdef enum:
     LINE_PAIRS = 4          # pairs of nodes of 8 bytes in a cache line
@@ -37,8 +40,6 @@ cdef enum:
     # Distinct values after which it is decided whether to go on looking for equal ones.
     TRIAL_VALUES = 1 << 15
 
-cdef uint32_t LEAF = <uint32_t> 1 << 31
-cdef uint32_t MISSING_LEFT = <uint32_t> 1 << 30
 # Bits of a small node for the feature and the pair of children.
 cdef int INDEX_BITS = 30
 
@@ -295,12 +296,12 @@ cdef _pack(
                 word = nodes + words * place[node]
                 threshold = threshold_below(thresholds[node])
                 memcpy(word, &threshold, 4)
-                flags = MISSING_LEFT if missing_left[node] else 0
-                flags |= <uint32_t> features[node]
+                flags = INNER if missing_left[node] else INNER | MISSING_RIGHT
+                flags |= <uint32_t> features[node] << FEATURE_SHIFT
                 if packed.forest.wide:
                     word[2] = pair
                 else:
-                    flags |= pair << packed.forest.feature_bits
+                    flags |= pair << (FEATURE_SHIFT + packed.forest.feature_bits)
                 word[1] = flags
                 for side in range(2):
                     child = left[node] if side == 0 else right[node]
@@ -338,7 +339,7 @@ cdef void _write_leaf(
     cdef uint32_t number
     cdef int k
 
-    node[1] = LEAF
+    node[1] = 0
     if packed.forest.in_place:
         if _is_exact(value[0]):
             rounded = <float> value[0]
