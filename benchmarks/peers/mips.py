@@ -6,7 +6,6 @@ from math import log
 from unittest.mock import patch
 
 import numpy as np
-import sklearn
 from scipy import sparse
 from scipy.stats import binom
 from sklearn.decomposition import NMF
