@@ -2,8 +2,9 @@
 
 A pytest plugin (``make test-scikit-learn``). It replaces the estimators in
 ``sklearn.tree`` and ``sklearn.ensemble`` by those of the same names here, and others by
-those that take their place, before scikit-learn's test modules import them. Tests that are listed in ``expected.py`` must
-fail; one that passes fails the run, so that the list stays true.
+those that take their place, before scikit-learn's test modules import them. Tests that
+are listed in ``expected.py`` must fail; one that passes fails the run, so that the list
+stays true.
 """
 
 import re
