@@ -60,9 +60,14 @@ def find_link(estimator, weights):
     {"softmax", "logistic", None}
         None if it is neither.
     """
-    largest = np.abs(weights).max()
-    inputs = weights[:3] / (largest**2 * weights.shape[1] if largest > 0 else 1)
-    inputs = np.vstack([np.zeros_like(inputs[:1]), inputs, -inputs])
+    # Scores far below zero do not tell the links apart: some classes get one of 3.
+    zero = np.zeros((1, weights.shape[1]), dtype=weights.dtype)
+    intercepts = estimator.decision_function(zero)[0]
+    norms = np.einsum("ij,ij->i", weights, weights, dtype=np.float64)
+    heaviest = np.argsort(-norms, kind="stable")[:3]
+    steps = (3.0 - intercepts[heaviest]) / np.maximum(norms[heaviest], 1e-300)
+    inputs = np.vstack([zero, (steps[:, None] * weights[heaviest])])
+    inputs = inputs.astype(weights.dtype)
     scores = estimator.decision_function(inputs)
     expected = estimator.predict_proba(inputs)
     for link, terms in LINKS.items():
