@@ -20,7 +20,7 @@ BUILD_FILES = setup.py pyproject.toml
 BOOSTING_TESTS = sklearn.ensemble._hist_gradient_boosting.tests
 SCIKIT_LEARN_TESTS = sklearn.tree.tests.test_tree sklearn.tree.tests.test_export \
     sklearn.tree.tests.test_monotonic_tree sklearn.ensemble.tests.test_forest \
-    $(BOOSTING_TESTS).test_gradient_boosting
+    $(BOOSTING_TESTS).test_gradient_boosting sklearn.linear_model.tests.test_omp
 
 # Each test process has a core of its own.
 PYTEST_ENV = OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=1

@@ -42,11 +42,11 @@ print(
 # %%
 # The effort went where it was needed: points on the rim were dropped after the first
 # batch, only those near the centre were looked at for long.
-fig, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
-image = axes[0].scatter(*points.T, c=n_looks, s=6, norm="log", cmap="viridis")
-axes[0].scatter(*points[result.best[0]], marker="*", s=150, color="tab:red")
-axes[0].set_title("references looked at, by point")
-fig.colorbar(image, ax=axes[0])
+fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+image = ax.scatter(*points.T, c=n_looks, s=6, norm="log", cmap="viridis")
+ax.scatter(*points[result.best[0]], marker="*", s=150, color="tab:red")
+ax.set_title("references looked at, by point")
+fig.colorbar(image, ax=ax)
 
 # %%
 # What differs between arms decides how much has to be computed. The same search with
@@ -68,6 +68,8 @@ shares = {
     / n_points**2
     for name, parameters in searches.items()
 }
-axes[1].bar(list(shares), list(shares.values()))
-axes[1].set_title("share of all distances computed")
+fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+bars = ax.bar(list(shares), list(shares.values()))
+ax.bar_label(bars, fmt="{:.1%}")
+ax.set_title("share of all distances computed")
 plt.show()

@@ -17,7 +17,9 @@ from sklearn_bandit.datasets import make_simple_song
 from sklearn_bandit.linear_model import BanditMatchingPursuit
 
 X, y, notes = make_simple_song(interval=5.0)
-pursuit = BanditMatchingPursuit(5, fit_intercept=False, random_state=0).fit(X, y)
+pursuit = BanditMatchingPursuit(
+    n_nonzero_coefs=5, fit_intercept=False, random_state=0
+).fit(X, y)
 for atom in pursuit.support_:
     print(f"{notes[atom]}: {pursuit.coef_[atom]:.2f}")
 
@@ -27,7 +29,7 @@ for atom in pursuit.support_:
 exact = 5 * X.size
 print(f"multiplications: {exact / pursuit.n_multiplications_:.0f} times fewer")
 sampled = BanditMatchingPursuit(
-    5, fit_intercept=False, coef="sampled", random_state=0
+    n_nonzero_coefs=5, fit_intercept=False, coef="sampled", random_state=0
 ).fit(X, y)
 print(
     "with sampled coefficients: "
@@ -44,7 +46,7 @@ for length in seconds:
     counts["exact"].append(5 * X.size)
     for coef in ("exact", "sampled"):
         pursuit = BanditMatchingPursuit(
-            5, fit_intercept=False, coef=coef, random_state=0
+            n_nonzero_coefs=5, fit_intercept=False, coef=coef, random_state=0
         ).fit(X, y)
         counts[f"{coef} coefficients"].append(pursuit.n_multiplications_)
 

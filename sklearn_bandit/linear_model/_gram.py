@@ -50,6 +50,7 @@ class Gram:
         self.n_multiplied = 0
         self._means = {}
         self._products = {}
+        self._table = None
 
     @cached_property
     def n_threads(self):
@@ -65,8 +66,26 @@ class Gram:
             self._means[i] = float(np.mean(column, dtype=np.float64))
         return self._means[i]
 
+    @property
+    def is_complete(self):
+        """Whether all inner products are known."""
+        return self._table is not None
+
+    def compute_all(self):
+        """Compute the inner products of all atoms with all columns, by BLAS."""
+        columns = np.vstack([self.atoms, self.signals])
+        totals = (columns @ columns.T).astype(np.float64)
+        self.n_multiplied += columns.shape[0] * columns.size
+        if self.checked:
+            for i, row in enumerate(totals):
+                self._check_range(i, [i], row[i : i + 1])
+        means = np.array([self.mean(i) for i in range(len(columns))])
+        self._table = totals - self.n_rows * np.outer(means, means)
+
     def products(self, i, others):
         """Inner products of one column with others."""
+        if self._table is not None:
+            return self._table[i, others]
         missing = [j for j in others if _pair(i, j) not in self._products]
         if missing:
             totals = inner_products(
@@ -106,6 +125,9 @@ class Gram:
     def correlations(self, atoms, signal, coefficients):
         """Exact inner products of some atoms with the residual of a signal."""
         support, coefs = coefficients.support.tolist(), coefficients.values
+        if self._table is not None:
+            explained = self._table[np.ix_(atoms, support)] @ coefs
+            return self._table[atoms, signal] - explained
         if len(atoms) > 2 * (1 + len(support)):
             return self._all_correlations(signal, support, coefs)[atoms]
         found = np.empty(len(atoms))

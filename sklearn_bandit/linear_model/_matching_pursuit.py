@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
 from .._core.unchanged import unchanged_on_failure
@@ -26,6 +26,9 @@ from ._row_sample import FIRST_ROWS, RowSample
 # coefficients have no exact products to fall back on, and sample more.
 RANDOM_COST = 32
 MAX_ROWS_SAMPLED = 1 << 16
+
+# With fewer rows a sample has no room for two rounds, and all are used.
+MIN_ROWS_SAMPLED = 2 * FIRST_ROWS * RANDOM_COST
 
 # Plain matching pursuit may choose an atom again. With `tol` alone it ends after this
 # number of steps per atom.
@@ -82,6 +85,10 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         number of rows, but with few atoms instead of all. "sampled" fits them to
         `sample_size` random rows: nothing grows with the number of rows, and
         coefficients are off by their sampling error.
+    precompute : {"auto"} or bool, default="auto"
+        Whether to compute all inner products of atoms and signals first, in one matrix
+        product, and to choose atoms by these. "auto" does so for at least as many
+        signals as atoms. It is exact, and takes memory for all of them.
     sample_size : int, default=8_192
         Rows that sampled coefficients are fitted to, rounded up to a power of two.
     delta : float, default=0.01
@@ -99,7 +106,9 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Coefficients, of the type of X; in double precision where single precision
         cannot hold them or the signals.
     intercept_ : float or ndarray of shape (n_targets,)
-        Intercepts.
+        Intercepts; 0.0 with ``fit_intercept=False``.
+    n_nonzero_coefs_ : int or None
+        Number of atoms that were asked for; None with `tol`.
     support_ : ndarray, or list of ndarray for several targets
         Chosen atoms in the order in which they were found.
     n_iter_ : int or list of int
@@ -118,9 +127,13 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Notes
     -----
     As in scikit-learn, atoms are compared by their inner products as they are: scale
-    them to equal norms if their size should not matter. Checking X for NaN reads all of
-    it, which is most of the work with sampled coefficients; ``sklearn.config_context(
-    assume_finite=True)`` leaves it out.
+    them to equal norms if their size should not matter.
+
+    From 32,768 rows on X is not read as a whole, and checked for NaN and infinity where
+    it is read: at the sampled rows of all atoms, and with exact coefficients at all
+    rows of the atoms that are chosen. Whatever enters the result is therefore checked.
+    What is wrong with other entries goes unnoticed; ``assert_all_finite`` of
+    scikit-learn looks at all of them.
 
     References
     ----------
@@ -143,6 +156,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "fit_intercept": ["boolean"],
         "orthogonal": ["boolean"],
         "coef": [StrOptions({"exact", "sampled"})],
+        "precompute": ["boolean", StrOptions({"auto"})],
         "sample_size": [Interval(Integral, 64, None, closed="left")],
         "delta": [Interval(Real, 0, 1, closed="left")],
         "n_jobs": [Integral, None],
@@ -151,10 +165,11 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_nonzero_coefs=None,
         *,
+        n_nonzero_coefs=None,
         tol=None,
         fit_intercept=True,
+        precompute="auto",
         orthogonal=True,
         coef="exact",
         sample_size=8_192,
@@ -165,6 +180,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.n_nonzero_coefs = n_nonzero_coefs
         self.tol = tol
         self.fit_intercept = fit_intercept
+        self.precompute = precompute
         self.orthogonal = orthogonal
         self.coef = coef
         self.sample_size = sample_size
@@ -194,11 +210,18 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 raise ValueError(
                     "delta=0 asks for exact inner products: use coef='exact'."
                 )
+            if self.coef == "sampled" and self.precompute is True:
+                raise ValueError(
+                    "precompute=True computes exact inner products: use coef='exact'."
+                )
             n_steps = self._check_steps(*X.shape)
             try:
                 is_complete = self._fit_as_is(X, y, n_steps)
             except OutOfRange:
+                # What was read is too large, too small, or not a number.
+                assert_all_finite(X, input_name="X")
                 is_complete = self._fit_scaled(X, y, n_steps)
+            self.n_nonzero_coefs_ = None if self.tol is not None else n_steps
         if not is_complete:
             warnings.warn(
                 "Matching pursuit ended early: the atoms left have nothing in "
@@ -270,13 +293,15 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         sample = RowSample(gram.atoms, gram.signals, self._seed())
         elimination = Elimination(sample, self.fit_intercept)
         columns = range(X.shape[1], X.shape[1] + signals.shape[1])
+        if self._precomputes(*signals.shape, X.shape[1]):
+            gram.compute_all()
         if self.coef == "sampled" and X.shape[0] > max(self.sample_size, FIRST_ROWS):
             pursue = partial(self._pursue_sample, elimination, self.sample_size)
             intercept = partial(elimination.intercept, n_rows=self.sample_size)
         else:
             pursue = partial(self._pursue, gram, elimination)
             intercept = gram.intercept
-            if self.delta > 0:
+            if self.delta > 0 and not gram.is_complete:
                 self._guess_supports(gram, elimination, columns, n_steps, tols)
         solutions = []
         for column, tol in zip(columns, tols, strict=True):
@@ -285,8 +310,16 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             solutions.append(
                 Solution(coefficients, intercept(coefficients, column), is_complete)
             )
+        if not sample.is_finite:
+            raise OutOfRange
         self.n_multiplications_ = int(gram.n_multiplied + elimination.n_multiplied)
         return solutions
+
+    def _precomputes(self, n_rows, n_signals, n_atoms):
+        """Whether all inner products are computed first."""
+        if self.precompute == "auto":
+            return self.coef == "exact" and n_signals >= n_atoms
+        return self.precompute
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the approximations of the signals at the rows of X.
@@ -306,10 +339,13 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return X @ self.coef_.T + self.intercept_
 
     def _check_input(self, X, y):
-        """Validate the input; arrays that need no conversion take a microsecond."""
+        """Validate the input; an array that needs no conversion is not read.
+
+        Whether all entries are finite is checked here if the search reads all of them,
+        by the search otherwise.
+        """
         if (
-            get_config()["assume_finite"]
-            and type(X) is np.ndarray
+            type(X) is np.ndarray
             and type(y) is np.ndarray
             and X.dtype in (np.float64, np.float32)
             and X.dtype == y.dtype
@@ -318,18 +354,27 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             and X.size > 0
             and X.flags.f_contiguous
             and not hasattr(self, "feature_names_in_")
+            and (get_config()["assume_finite"] or self._checks_itself(X.shape[0]))
         ):
+            assert_all_finite(y, input_name="y")
             self.n_features_in_ = X.shape[1]
             return X, y
+        shape = getattr(X, "shape", ())
+        n_rows = shape[0] if len(shape) == 2 else 0
         return validate_data(
             self,
             X,
             y,
             dtype=[np.float64, np.float32],
             order="F",
+            ensure_all_finite=not self._checks_itself(n_rows),
             multi_output=True,
             y_numeric=True,
         )
+
+    def _checks_itself(self, n_rows):
+        """Whether the search reads too little of X to have all of it checked."""
+        return self.delta > 0 and n_rows >= MIN_ROWS_SAMPLED
 
     def _check_steps(self, n_samples, n_atoms):
         """Return how many steps there may be."""
@@ -406,7 +451,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _choose(self, gram, elimination, coefficients, signal, delta):
         """Return the atom with the largest inner product; None if there is none."""
         limit = gram.n_rows // RANDOM_COST
-        if delta == 0 or limit < 2 * FIRST_ROWS:  # too few for two rounds
+        if delta == 0 or gram.n_rows < MIN_ROWS_SAMPLED or gram.is_complete:
             limit = 0
         intercept = gram.intercept(coefficients, signal)
         candidates = elimination.choose(coefficients, signal, intercept, delta, limit)
@@ -426,10 +471,12 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         supports = [solution.coefficients.support for solution in solutions]
         n_iter = [solution.coefficients.n_steps for solution in solutions]
         if y_ndim == 1:
-            self.coef_, self.intercept_ = coefs[0], float(intercepts[0])
+            self.coef_, self.intercept_ = coefs[0], np.float64(intercepts[0])
             self.support_, self.n_iter_ = supports[0], n_iter[0]
         else:
-            self.coef_, self.intercept_ = coefs, np.array(intercepts)
+            self.coef_ = coefs
+            # Without intercepts one zero stands for all, as in scikit-learn.
+            self.intercept_ = np.array(intercepts) if self.fit_intercept else 0.0
             self.support_, self.n_iter_ = supports, n_iter
         return all(solution.is_complete for solution in solutions)
 

@@ -10,12 +10,13 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import get_tags
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
     process_routing,
 )
+from sklearn.utils.metaestimators import available_if
 
 from .._compat import (
     HasMethods,
@@ -27,7 +28,31 @@ from .._compat import (
 )
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
-from ..neighbors import BanditMIPS
+from ..neighbors import BanditMIPS, BanditNearestNeighbors
+from ._probabilities import OutputLayer, find_link, is_worth_sampling
+
+# From this number of features on a sample of them is searched instead of bytes.
+# Measured on classes with random centres, 1,000 to 4,000 of them: bytes are faster at
+# 4,000 features (3 times) and a sample at 16,000 (2.5 times); about equal at 8,000.
+MIN_FEATURES_SAMPLE = 8_000
+
+# More inputs at once are one matrix product, which multiplies several times as fast.
+MAX_SAMPLED_INPUTS = 8
+
+# Scores of sparse inputs that are held at a time.
+MAX_SCORES = 1 << 24
+
+
+def _has_probabilities(predictor):
+    """Whether the classifier has probabilities; raises its own error otherwise."""
+    if hasattr(predictor, "estimator_"):
+        estimator = predictor.estimator_
+    elif predictor.estimator is None:
+        estimator = LogisticRegression()
+    else:
+        estimator = predictor.estimator
+    getattr(estimator, "predict_proba")  # noqa: B009
+    return True
 
 
 class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -63,10 +88,18 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     batch_size : int, default=64
         Coordinates in the first round of a search; see
         :class:`sklearn_bandit.neighbors.BanditMIPS`.
-    layout : {"auto", "zero-copy"}, default="auto"
-        "auto" prepares the weights for searches, which costs as much as 10 to 20
-        predictions of the classifier. "zero-copy" prepares nothing, and pays from
-        20,000 features on.
+    layout : {"auto", "bytes", "sample", "zero-copy"}, default="auto"
+        What the search reads.
+
+        - "bytes": a copy of the weights in bytes, whose bounds hold with certainty:
+          always exact. :class:`sklearn_bandit.neighbors.BanditNearestNeighbors`.
+        - "sample": a sample of the features, laid out at fit.
+          :class:`sklearn_bandit.neighbors.BanditMIPS`.
+        - "zero-copy": the weights themselves; pays from 20,000 features on.
+        - "auto": "bytes" below 8,000 features, "sample" from there on.
+    proba_tol : float, default=0.05
+        Largest relative error of the probabilities of the `n_neighbors` best classes,
+        with probability ``1 - delta``; see :meth:`predict_proba`.
     n_jobs : int, default=None
         Number of threads for several inputs; None means all. Not passed on to
         `estimator`.
@@ -79,9 +112,8 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The fitted classifier.
     classes_ : ndarray of shape (n_classes,)
         Its classes.
-    search_ : BanditMIPS
-        The search over the weights; ``search_.n_multiplications_`` tells the cost of
-        the last call.
+    search_ : BanditMIPS or BanditNearestNeighbors
+        The search over the weights.
     n_features_in_ : int
         Number of features of the input.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -122,7 +154,8 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "delta": [Interval(Real, 0, 1, closed="left")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "batch_size": [Interval(Integral, 16, None, closed="left")],
-        "layout": [StrOptions({"auto", "zero-copy"})],
+        "layout": [StrOptions({"auto", "bytes", "sample", "zero-copy"})],
+        "proba_tol": [Interval(Real, 0, 1, closed="neither")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -137,6 +170,7 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         epsilon=0.0,
         batch_size=64,
         layout="auto",
+        proba_tol=0.05,
         n_jobs=None,
         random_state=None,
     ):
@@ -147,6 +181,7 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.epsilon = epsilon
         self.batch_size = batch_size
         self.layout = layout
+        self.proba_tol = proba_tol
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -177,6 +212,7 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         with unchanged_on_failure(self):
             self.estimator_ = self._fitted_estimator(X, y, sample_weight)
             weights, intercepts = self._layer()
+            self._prepare_probabilities(weights, intercepts)
             # What all intercepts have in common does not matter for the search. It may
             # be most of them: one large entry among many small weights, of which a
             # sample of the coordinates says nothing.
@@ -186,16 +222,40 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if self._has_intercepts:
                 # An intercept is the weight of an input that is always one.
                 weights = np.column_stack([weights, intercepts])
-            self.search_ = BanditMIPS(
-                n_neighbors=1,
-                delta=self.delta,
-                epsilon=self.epsilon,
-                batch_size=self.batch_size,
-                layout=self.layout,
-                n_jobs=self.n_jobs,
-                random_state=self.random_state,
-            ).fit(weights)
+            self.search_ = self._search().fit(weights)
         return self
+
+    def _search(self):
+        """Return the search that the layout asks for."""
+        layout = self.layout
+        if layout == "auto":
+            layout = "bytes" if self.n_features_in_ < MIN_FEATURES_SAMPLE else "sample"
+        common = {"n_jobs": self.n_jobs, "random_state": self.random_state}
+        if layout == "bytes":
+            return BanditNearestNeighbors(1, metric="inner_product", **common)
+        return BanditMIPS(
+            n_neighbors=1,
+            delta=self.delta,
+            epsilon=self.epsilon,
+            batch_size=self.batch_size,
+            layout="auto" if layout == "sample" else layout,
+            **common,
+        )
+
+    def _prepare_probabilities(self, weights, intercepts):
+        """Find out how probabilities come from scores; prepare the sums over classes.
+
+        The layer is None where all scores are computed in any case.
+        """
+        self._output_layer = None
+        if len(self.classes_) <= 2 or not hasattr(self.estimator_, "predict_proba"):
+            return
+        if self.delta == 0 or not is_worth_sampling(weights):
+            return
+        link = find_link(self.estimator_, weights)
+        if link is not None:
+            seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+            self._output_layer = OutputLayer(weights, intercepts, link, seed)
 
     def _fitted_estimator(self, X, y, sample_weight):
         """Return a fitted clone of the estimator, or the estimator that is fitted."""
@@ -248,6 +308,7 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         intercepts = np.zeros(len(weights), dtype=weights.dtype)
         intercepts[-np.size(estimator.intercept_) :] = estimator.intercept_
         self.classes_ = classes
+        self._dtype = weights.dtype
         self.n_features_in_ = weights.shape[1]
         if hasattr(estimator, "feature_names_in_"):
             self.feature_names_in_ = estimator.feature_names_in_
@@ -287,8 +348,9 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         k = self._n_looked_at() if k is None else k
-        indices = self.search_.kneighbors(self._queries(X), k, return_distance=False)
-        return self.classes_[indices]
+        if isinstance(k, Integral) and k > len(self.classes_):
+            raise ValueError(f"k={k} is more than the {len(self.classes_)} classes.")
+        return self.classes_[self._find(self._queries(X), k)[1]]
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Compute the scores of the classes with the largest ones.
@@ -308,26 +370,113 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         is_binary = len(self.classes_) == 2
         k = 2 if is_binary else self._n_looked_at()
-        products, indices = self.search_.kneighbors(self._queries(X), k)
+        products, indices = self._find(self._queries(X), k)
         shape = (len(products), len(self.classes_))
         scores = np.full(shape, -np.inf, dtype=products.dtype)
         np.put_along_axis(scores, indices, products, axis=1)
         return scores[:, 1] - scores[:, 0] if is_binary else scores + self._offset
 
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
+        """Compute the probabilities of the classes.
+
+        A few inputs of a large layer are sampled: with probability ``1 - delta``, for
+        each input, the probabilities of its `n_neighbors` best classes are those of the
+        classifier up to a factor between ``1 - proba_tol`` and ``1 + proba_tol``. What
+        these leave is shared among the other classes by rough scores, without a bound;
+        none gets more than the last of the best, and all add up to one.
+
+        Many inputs, sparse ones, small layers, ``delta=0`` and classifiers whose
+        probabilities are neither a softmax nor normalised logistic functions of their
+        scores get the classifier's own probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The probabilities.
+        """
+        check_is_fitted(self)
+        X = self._validated(X)
+        k = self._n_looked_at()
+        if (
+            self._output_layer is None
+            or k >= len(self.classes_)
+            or X.shape[0] > MAX_SAMPLED_INPUTS
+            or sparse.issparse(X)
+        ):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about names of features
+                return self.estimator_.predict_proba(X)
+        products, indices = self._find(self._with_ones(X), k)
+        return self._output_layer.probabilities(
+            X, indices, products + self._offset, self.delta / 2, self.proba_tol
+        )[0]
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
+        """Compute the logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Logarithms of :meth:`predict_proba`; minus infinity for zero.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     def _n_looked_at(self):
         return min(self.n_neighbors, len(self.classes_))
 
+    def _find(self, queries, k):
+        """Return the largest products and their classes' positions."""
+        if sparse.issparse(queries) and isinstance(
+            self.search_, BanditNearestNeighbors
+        ):
+            return self._find_sparse(queries, k)
+        return self.search_.kneighbors(queries, k)
+
+    def _find_sparse(self, queries, k):
+        """Compute all products of sparse queries, which are few multiplications."""
+        weights = self.search_._index.segments[0].rows
+        n_chunk = max(MAX_SCORES // len(weights), 1)
+        products, indices = [], []
+        for start in range(0, queries.shape[0], n_chunk):
+            scores = np.asarray(queries[start : start + n_chunk] @ weights.T)
+            order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            products.append(np.take_along_axis(scores, order, axis=1))
+            indices.append(order)
+        return np.concatenate(products), np.concatenate(indices)
+
     def _queries(self, X):
         """Validate inputs; with intercepts, each is followed by a one."""
-        dtype = self.search_._index.dtype
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=dtype, order="C", reset=False
+        return self._with_ones(self._validated(X))
+
+    def _validated(self, X):
+        return validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=self._dtype,
+            order="C",
+            reset=False,
         )
+
+    def _with_ones(self, X):
         if not self._has_intercepts:
             return X
-        ones = np.ones((X.shape[0], 1), dtype=dtype)
+        ones = np.ones((X.shape[0], 1), dtype=X.dtype)
         if sparse.issparse(X):
-            return sparse.hstack([X, ones], format="csr", dtype=dtype)
+            return sparse.hstack([X, ones], format="csr", dtype=X.dtype)
         return np.hstack([X, ones])
 
     def get_metadata_routing(self) -> Any:

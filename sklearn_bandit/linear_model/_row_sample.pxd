@@ -25,6 +25,7 @@ cdef class RowSample:
     cdef const void* atoms
     cdef const void* signals
     cdef bint is_double
+    cdef readonly bint is_finite    # whether all entries read so far are
     cdef uint64_t state             # of the random numbers
     cdef tuple owners               # keeps what the pointers point into
 

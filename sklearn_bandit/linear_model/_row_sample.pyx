@@ -57,6 +57,7 @@ cdef class RowSample:
         self.n_portions = 0
         self.n_rows = 0
         self.state = seed
+        self.is_finite = True
         self.owners = atoms, signals
 
     def __dealloc__(self):
@@ -110,6 +111,7 @@ cdef class RowSample:
         cdef Portion* portion = &self.portions[p]
         cdef const void* block = self.atoms
         cdef Py_ssize_t row = column
+        cdef bint is_finite
 
         if portion.is_known[column]:
             return
@@ -117,16 +119,18 @@ cdef class RowSample:
             block = self.signals
             row = column - self.n_atoms
         if self.is_double:
-            _gather(
+            is_finite = _gather(
                 <const double*> block + row * self.n_samples, portion.rows,
                 portion.size, portion.values + column * portion.size,
             )
         else:
-            _gather(
+            is_finite = _gather(
                 <const float*> block + row * self.n_samples, portion.rows,
                 portion.size, portion.values + column * portion.size,
             )
         portion.is_known[column] = 1
+        if not is_finite:
+            self.is_finite = False
 
     cdef double product(
         self, Py_ssize_t column, Py_ssize_t other, Py_ssize_t n_portions
@@ -186,19 +190,23 @@ cdef const void* _address(const floating[:, ::1] array) noexcept:
     return &array[0, 0]
 
 
-cdef void _gather(
+cdef bint _gather(
     const floating* entries, const Py_ssize_t* rows, Py_ssize_t n, double* out
 ) noexcept nogil:
-    """Entries at some rows."""
+    """Take entries at some rows; return whether all are finite."""
     cdef Py_ssize_t j, n_ahead = min(AHEAD, n)
+    cdef double check = 0.0
 
     for j in range(n_ahead):
         prefetch_l2(entries + rows[j])
     for j in range(n - n_ahead):
         prefetch_l2(entries + rows[j + n_ahead])
         out[j] = entries[rows[j]]
+        check += 0.0 * out[j]
     for j in range(n - n_ahead, n):
         out[j] = entries[rows[j]]
+        check += 0.0 * out[j]
+    return check == 0.0
 
 
 cdef simd_void add_products(

@@ -39,13 +39,15 @@ from ._survivors cimport (
     DECIDED,
     GIVEN_UP,
     OPEN,
+    Shrinkage,
     choose_leader,
     drop,
     estimate_spread,
     needed_work,
     predicted_work,
-    real_fraction,
+    real_part,
     set_quantiles,
+    shrinkage,
     within,
 )
 
@@ -405,7 +407,7 @@ cdef double _probed_work(
     cdef Py_ssize_t stride = survivors.n_left // PROBE_ATOMS
     cdef Py_ssize_t i = 0, width = sample.offsets[1]
     cdef double n = width, d = sample.n_features
-    cdef double shrink = real_fraction(survivors, n, d)
+    cdef Shrinkage shrink = shrinkage(survivors, n, d)
     cdef double known, gap, variance, work = 0.0
     cdef float total, square, energy
 
@@ -419,7 +421,7 @@ cdef double _probed_work(
             &survivors.slots[i], 1, &total, &square, &energy,
         )
         known = survivors.known[i] - survivors.known[survivors.leader]
-        gap = known + shrink * total / n + query.epsilon
+        gap = known + real_part(shrink, total / n) + query.epsilon
         variance = _product_variance(survivors, total, square, energy, n)
         work += needed_work(gap, variance, quantile, n, d, sample.n_coordinates)
         survivors.n_multiplied += width

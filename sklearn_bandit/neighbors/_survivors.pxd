@@ -27,6 +27,7 @@ cdef struct Survivors:
     Py_ssize_t n_multiplied     # products of coordinates computed so far, of all atoms
     double spread               # variance, over the atoms, of the sampled means
     double noise                # mean variance of one sample
+    double chance_lead          # of the best of equal atoms, in standard errors
     Py_ssize_t* slots
     Py_ssize_t* kept
     double* mean
@@ -42,6 +43,11 @@ cdef struct Survivors:
     Py_ssize_t n_filled         # tiles for which the residual is known
     double* coefs               # of the query on the components, where not elsewhere
     Quantiles quantiles         # kept for the next query: each takes microseconds
+
+
+cdef struct Shrinkage:
+    double fraction             # of a sampled difference that is real, at least
+    double error                # what else of it may be chance; infinite for all of it
 
 
 cdef class SurvivorsPool:
@@ -74,7 +80,12 @@ cdef inline double needed_work(
     return n_total if needed > n_limit else max(needed - n_used, 0.0)
 
 
-cdef double real_fraction(
+cdef inline double real_part(Shrinkage shrink, double difference) noexcept nogil:
+    """What is expected to remain of a sampled difference to the leader."""
+    return max(shrink.fraction * difference, difference - shrink.error)
+
+
+cdef Shrinkage shrinkage(
     const Survivors* survivors, double n_used, double n_total
 ) noexcept nogil
 cdef void estimate_spread(

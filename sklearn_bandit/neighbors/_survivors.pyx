@@ -1,6 +1,6 @@
 """The atoms that a search has not dropped yet, and the memory for them."""
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, log, sqrt
 from libc.stdlib cimport free
 
 from sklearn_bandit._core.memory cimport allocate
@@ -191,17 +191,34 @@ cdef void estimate_spread(
     survivors.spread = total_2 / n - (total / n) * (total / n)
     survivors.spread -= survivors.noise * (1.0 / n_used - 1.0 / n_total)
     survivors.spread = max(survivors.spread, 0.0)
+    survivors.chance_lead = sqrt(2.0 * log(n))
 
 
-cdef double real_fraction(
+cdef Shrinkage shrinkage(
     const Survivors* survivors, double n_used, double n_total
 ) noexcept nogil:
-    """Which fraction of a sampled difference is real, after `n_used` samples."""
-    if survivors.spread <= 0.0:
-        return 0.0
-    return survivors.spread / (
-        survivors.spread + survivors.noise * (1.0 / n_used - 1.0 / n_total)
-    )
+    """How much of a sampled difference to the leader is real, after `n_used` samples.
+
+    James and Stein: of the spread of the sampled means only what exceeds their sampling
+    error is real. That speaks of atoms that are all alike. Where one atom is far ahead
+    of many that tie, as the right class of an output layer is, there is hardly any
+    spread. But if it leads the others, on average, by more than the best of as many
+    equal ones would by chance, the lead is real, up to one standard error.
+    """
+    cdef Py_ssize_t i, n = survivors.n_left
+    cdef Shrinkage shrink
+    cdef double noise = survivors.noise * (1.0 / n_used - 1.0 / n_total)
+    cdef double lead = 0.0, own = survivors.known[survivors.leader]
+
+    for i in range(n):
+        lead += survivors.mean[i] - (survivors.known[i] - own)
+    shrink.fraction = 0.0
+    if survivors.spread > 0.0:
+        shrink.fraction = survivors.spread / (survivors.spread + noise)
+    shrink.error = sqrt(max(noise, 0.0))
+    if lead <= n * survivors.chance_lead * shrink.error:
+        shrink.error = INFINITY
+    return shrink
 
 
 cdef double predicted_work(
@@ -218,21 +235,20 @@ cdef double predicted_work(
     An atom whose gap is g is dropped as soon as
     ``quantile * sd * sqrt(1/n - 1/n_total) < g``, which gives its n. One that needs
     more than `n_limit` samples is computed exactly. The
-    sampled part of a gap is shrunk first (James and Stein): of the spread of the
-    sampled means only what exceeds their sampling error is real. If nothing does, and
-    nothing is known without sampling, sampling does not end the search.
+    sampled part of a gap is shrunk first, see `shrinkage`. If nothing of it is real,
+    and nothing is known without sampling, sampling does not end the search.
     """
     cdef Py_ssize_t i, n = survivors.n_left
-    cdef double shrink = real_fraction(survivors, n_used, n_total)
+    cdef Shrinkage shrink = shrinkage(survivors, n_used, n_total)
     cdef double bar, known, gap, work = 0.0
 
     for i in range(n):
         known = survivors.known[i] - survivors.known[survivors.leader]
-        survivors.scratch[i] = known + shrink * (survivors.mean[i] - known)
+        survivors.scratch[i] = known + real_part(shrink, survivors.mean[i] - known)
     bar = kth_smallest(survivors.scratch, n, min(k, n)) - epsilon
     for i in range(n):
         known = survivors.known[i] - survivors.known[survivors.leader]
-        gap = known + shrink * (survivors.mean[i] - known) - bar
+        gap = known + real_part(shrink, survivors.mean[i] - known) - bar
         work += needed_work(
             gap, survivors.variance[i], quantile, n_used, n_total, n_limit
         )

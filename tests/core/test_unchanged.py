@@ -17,7 +17,7 @@ from sklearn_bandit.tree import DecisionTreeRegressor
 REFUSED = {
     BanditKMedoids(3): {"n_clusters": 1000},
     BanditMIPS(2): {"buckets": 4, "layout": "zero-copy"},
-    BanditMatchingPursuit(2): {"n_nonzero_coefs": 1000},
+    BanditMatchingPursuit(n_nonzero_coefs=2): {"n_nonzero_coefs": 1000},
     DecisionTreeRegressor(): {"monotonic_cst": [1]},
     RandomForestRegressor(2): {"bootstrap": False, "oob_score": True},
     HistGradientBoostingRegressor(max_iter=2): {"monotonic_cst": [1]},

@@ -39,7 +39,7 @@ def make_family(name):
         "neighbors": lambda: BanditNearestNeighbors(n_jobs=2, random_state=0),
         "search": lambda: BanditMIPS(random_state=0),
         "pursuit": lambda: BanditMatchingPursuit(
-            5, orthogonal=True, n_jobs=2, random_state=0
+            n_nonzero_coefs=5, orthogonal=True, n_jobs=2, random_state=0
         ),
     }[name]()
 

@@ -75,7 +75,8 @@ def nearest(**parameters):
 
 def pursuit(**parameters):
     atoms = np.random.default_rng(0).standard_normal((20_000, 20))
-    model = BanditMatchingPursuit(4, n_jobs=2, random_state=0, **parameters)
+    parameters |= {"n_nonzero_coefs": 4, "n_jobs": 2, "random_state": 0}
+    model = BanditMatchingPursuit(**parameters)
     return model.fit(atoms, atoms[:, :8] @ np.arange(1, 9)).coef_
 
 

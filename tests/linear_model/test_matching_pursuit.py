@@ -52,7 +52,9 @@ def problem(request):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_orthogonal_agrees_with_scikit_learn(problem, fit_intercept):
     X, y = problem
-    ours = BanditMatchingPursuit(6, fit_intercept=fit_intercept, random_state=0)
+    ours = BanditMatchingPursuit(
+        n_nonzero_coefs=6, fit_intercept=fit_intercept, random_state=0
+    )
     ours.fit(X, y)
     theirs = OrthogonalMatchingPursuit(n_nonzero_coefs=6, fit_intercept=fit_intercept)
     theirs.fit(X.astype(np.float64), y.astype(np.float64))
@@ -68,7 +70,11 @@ def test_orthogonal_agrees_with_scikit_learn(problem, fit_intercept):
 def test_plain_agrees_with_brute_force(problem, fit_intercept, delta):
     X, y = problem
     pursuit = BanditMatchingPursuit(
-        12, orthogonal=False, fit_intercept=fit_intercept, delta=delta, random_state=0
+        n_nonzero_coefs=12,
+        orthogonal=False,
+        fit_intercept=fit_intercept,
+        delta=delta,
+        random_state=0,
     ).fit(X, y)
     coefs, order = brute_force(X, y, 12, fit_intercept)
     assert_array_equal(pursuit.support_, order)
@@ -77,7 +83,7 @@ def test_plain_agrees_with_brute_force(problem, fit_intercept, delta):
 
 def test_order_of_orthogonal_support(problem):
     X, y = problem
-    pursuit = BanditMatchingPursuit(4, random_state=0).fit(X, y)
+    pursuit = BanditMatchingPursuit(n_nonzero_coefs=4, random_state=0).fit(X, y)
     centred = X.astype(np.float64) - X.mean(axis=0, dtype=np.float64)
     signal = y - y.mean(dtype=np.float64)
     residual = signal
@@ -92,7 +98,7 @@ def test_small_problems_agree_with_scikit_learn():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((80, 30))
     y = X[:, [4, 9, 20]] @ [3.0, -2.0, 1.0]
-    ours = BanditMatchingPursuit(3).fit(X, y)
+    ours = BanditMatchingPursuit(n_nonzero_coefs=3).fit(X, y)
     theirs = OrthogonalMatchingPursuit(n_nonzero_coefs=3).fit(X, y)
     assert_allclose(ours.coef_, theirs.coef_, atol=1e-10)
     assert_array_equal(ours.support_[0], 4)
@@ -115,7 +121,7 @@ def test_tol(problem, orthogonal):
 
 def test_assumed_finite_input_makes_no_difference(problem):
     X, y = problem
-    pursuit = BanditMatchingPursuit(3, random_state=0)
+    pursuit = BanditMatchingPursuit(n_nonzero_coefs=3, random_state=0)
     expected = clone(pursuit).fit(X, y)
     with config_context(assume_finite=True):
         for layout in (np.asfortranarray, np.ascontiguousarray):
@@ -132,10 +138,12 @@ def test_assumed_finite_input_makes_no_difference(problem):
 def test_several_targets(problem):
     X, y = problem
     other = (X[:, 8] - 3 * X[:, 30]).astype(X.dtype)
-    both = BanditMatchingPursuit(2, random_state=0).fit(X, np.column_stack([y, other]))
+    both = BanditMatchingPursuit(n_nonzero_coefs=2, random_state=0).fit(
+        X, np.column_stack([y, other])
+    )
     assert both.coef_.shape == (2, 60)
     assert_array_equal(both.support_[1], [30, 8])
-    alone = BanditMatchingPursuit(2, random_state=0).fit(X, y)
+    alone = BanditMatchingPursuit(n_nonzero_coefs=2, random_state=0).fit(X, y)
     assert_array_equal(both.support_[0], alone.support_)
     assert_allclose(both.coef_[0], alone.coef_, rtol=1e-5)
     assert both.predict(X[:5]).shape == (5, 2)
@@ -147,7 +155,11 @@ def test_several_targets(problem):
 def test_song(seed, orthogonal, coef):
     X, y, notes = make_simple_song(interval=3.0, n_notes=40)
     pursuit = BanditMatchingPursuit(
-        5, orthogonal=orthogonal, coef=coef, fit_intercept=False, random_state=seed
+        n_nonzero_coefs=5,
+        orthogonal=orthogonal,
+        coef=coef,
+        fit_intercept=False,
+        random_state=seed,
     ).fit(X, y)
     assert list(notes[pursuit.support_]) == ORDER
     # G4 plays all the time, the others half of it.
@@ -165,7 +177,9 @@ def test_guessed_supports_only_save_time(monkeypatch, orthogonal, n_rows):
     rng = np.random.default_rng(0)
     X = np.asfortranarray(rng.standard_normal((140_000, 30), dtype=np.float32))
     y = X @ np.linspace(1, 2, 30, dtype=np.float32)
-    pursuit = BanditMatchingPursuit(8, orthogonal=orthogonal, random_state=0)
+    pursuit = BanditMatchingPursuit(
+        n_nonzero_coefs=8, orthogonal=orthogonal, random_state=0
+    )
     monkeypatch.setattr(_matching_pursuit, "GUESS_ROWS", n_rows)
     guessed = clone(pursuit).fit(X, y)
     monkeypatch.setattr(_matching_pursuit, "MAX_STEPS_GUESSED", 1)
@@ -179,7 +193,9 @@ def test_sampled_cost_does_not_grow():
     counts = []
     for interval in (2.0, 8.0):
         X, y, _ = make_simple_song(interval=interval, n_notes=24)
-        pursuit = BanditMatchingPursuit(5, coef="sampled", random_state=0)
+        pursuit = BanditMatchingPursuit(
+            n_nonzero_coefs=5, coef="sampled", random_state=0
+        )
         counts.append(pursuit.fit(X, y).n_multiplications_)
     assert counts[1] < 1.5 * counts[0]
 
@@ -188,7 +204,9 @@ def test_sampled_rows_fewer_than_a_portion():
     # Rows that are more than the sample for coefficients, but too few for two rounds.
     rng = np.random.default_rng(0)
     X = rng.standard_normal((FIRST_ROWS - 1, 10))
-    pursuit = BanditMatchingPursuit(2, coef="sampled", sample_size=64, random_state=0)
+    pursuit = BanditMatchingPursuit(
+        n_nonzero_coefs=2, coef="sampled", sample_size=64, random_state=0
+    )
     pursuit.fit(X, 3 * X[:, 7] + X[:, 2])
     assert_array_equal(pursuit.support_, [7, 2])
     assert_allclose(pursuit.coef_[[7, 2]], [3, 1])
@@ -199,9 +217,11 @@ def test_sampled_coefficients_fit_the_sample(problem, fit_intercept):
     # They are those of least squares on some rows: within their sampling error.
     X, y = problem
     pursuit = BanditMatchingPursuit(
-        6, coef="sampled", fit_intercept=fit_intercept, random_state=0
+        n_nonzero_coefs=6, coef="sampled", fit_intercept=fit_intercept, random_state=0
     ).fit(X, y)
-    exact = BanditMatchingPursuit(6, fit_intercept=fit_intercept, random_state=0)
+    exact = BanditMatchingPursuit(
+        n_nonzero_coefs=6, fit_intercept=fit_intercept, random_state=0
+    )
     exact.fit(X, y)
     # Two atoms are within one per cent of each other when they are chosen.
     assert_array_equal(np.sort(pursuit.support_), np.sort(exact.support_))
@@ -217,7 +237,10 @@ def test_sampled_rows_are_from_everywhere(sample_size):
     y = X[:, 0] * np.repeat([1.0, 3.0], 20_000)
     coefs = [
         BanditMatchingPursuit(
-            1, coef="sampled", sample_size=sample_size, random_state=seed
+            n_nonzero_coefs=1,
+            coef="sampled",
+            sample_size=sample_size,
+            random_state=seed,
         )
         .fit(X, y)
         .coef_[0]
@@ -237,7 +260,9 @@ def test_sampled_tol_estimates_the_residual(problem):
 def test_sampled_multiplications_are_counted(problem):
     # One step: every atom at the first 512 rows (at least), then two products.
     X, y = problem
-    pursuit = BanditMatchingPursuit(1, coef="sampled", random_state=0).fit(X, y)
+    pursuit = BanditMatchingPursuit(
+        n_nonzero_coefs=1, coef="sampled", random_state=0
+    ).fit(X, y)
     n_sampled = pursuit.n_multiplications_ - 2 * 8192
     assert n_sampled >= 60 * 512
     assert n_sampled % 512 == 0
@@ -249,7 +274,9 @@ def test_sampled_atoms_that_depend_on_others():
     X[:, 5] = X[:, 0] + X[:, 1]
     y = 3 * X[:, 0] + 2 * X[:, 1] + X[:, 2]
     with pytest.warns(RuntimeWarning, match="ended early"):
-        pursuit = BanditMatchingPursuit(6, coef="sampled", random_state=0).fit(X, y)
+        pursuit = BanditMatchingPursuit(
+            n_nonzero_coefs=6, coef="sampled", random_state=0
+        ).fit(X, y)
     assert_allclose(pursuit.predict(X[:100]), y[:100], atol=1e-6)
     assert pursuit.n_iter_ == len(pursuit.support_)
 
@@ -258,7 +285,7 @@ def test_random_state_instance(problem):
     X, y = problem
     fits = [
         BanditMatchingPursuit(
-            6, coef="sampled", random_state=np.random.RandomState(seed)
+            n_nonzero_coefs=6, coef="sampled", random_state=np.random.RandomState(seed)
         ).fit(X, y)
         for seed in (3, 3, 4)
     ]
@@ -269,7 +296,9 @@ def test_random_state_instance(problem):
 def test_seeded(problem):
     X, y = problem
     fits = [
-        BanditMatchingPursuit(6, coef="sampled", random_state=3).fit(X, y)
+        BanditMatchingPursuit(n_nonzero_coefs=6, coef="sampled", random_state=3).fit(
+            X, y
+        )
         for _ in range(2)
     ]
     assert_array_equal(fits[0].coef_, fits[1].coef_)
@@ -280,7 +309,9 @@ def test_nothing_left_to_explain():
     X = rng.standard_normal((5000, 8))
     y = 2 * X[:, 3]
     with pytest.warns(RuntimeWarning, match="ended early"):
-        pursuit = BanditMatchingPursuit(4, fit_intercept=False).fit(X, y)
+        pursuit = BanditMatchingPursuit(n_nonzero_coefs=4, fit_intercept=False).fit(
+            X, y
+        )
     assert pursuit.support_[0] == 3
     assert_allclose(pursuit.coef_[3], 2)
     assert_allclose(np.delete(pursuit.coef_, 3), 0, atol=1e-12)
@@ -295,7 +326,7 @@ def test_huge_and_tiny_norms_in_single_precision(scale, n_rows, coef, orthogonal
     X = rng.standard_normal((n_rows, 8)).astype(np.float32)
     y = 3 * X[:, 5] - 2 * X[:, 1]
     pursuit = BanditMatchingPursuit(
-        2, coef=coef, orthogonal=orthogonal, random_state=0
+        n_nonzero_coefs=2, coef=coef, orthogonal=orthogonal, random_state=0
     ).fit(np.float32(scale) * X, y)
     assert_array_equal(pursuit.support_, [5, 1])
     assert_allclose(pursuit.coef_[[5, 1]] * scale, [3, -2], rtol=0.2)
@@ -306,7 +337,9 @@ def test_duplicate_atoms():
     atom = rng.standard_normal((5000, 1))
     X = np.hstack([atom, atom, rng.standard_normal((5000, 1))])
     with pytest.warns(RuntimeWarning, match="ended early"):
-        pursuit = BanditMatchingPursuit(3).fit(X, X[:, 0] + 0.5 * X[:, 2])
+        pursuit = BanditMatchingPursuit(n_nonzero_coefs=3).fit(
+            X, X[:, 0] + 0.5 * X[:, 2]
+        )
     assert_allclose(pursuit.predict(X), X[:, 0] + 0.5 * X[:, 2], atol=1e-8)
 
 

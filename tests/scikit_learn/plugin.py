@@ -1,9 +1,10 @@
 """Run scikit-learn's own tests on this package's estimators.
 
 A pytest plugin (``make test-scikit-learn``). It replaces the estimators in
-``sklearn.tree`` and ``sklearn.ensemble`` by those of the same names here, before
-scikit-learn's test modules import them. Tests that are listed in ``expected.py`` must
-fail; one that passes fails the run, so that the list stays true.
+``sklearn.tree`` and ``sklearn.ensemble`` by those of the same names here, and others by
+those that take their place, before scikit-learn's test modules import them. Tests that
+are listed in ``expected.py`` must fail; one that passes fails the run, so that the list
+stays true.
 """
 
 import re
@@ -11,10 +12,12 @@ import re
 import pytest
 import sklearn.ensemble
 import sklearn.inspection  # imports classes by name: it keeps scikit-learn's
+import sklearn.linear_model
 import sklearn.tree
 from expected import EXPECTED
 
 import sklearn_bandit.ensemble
+import sklearn_bandit.linear_model
 import sklearn_bandit.tree
 
 PAIRS = (
@@ -22,9 +25,18 @@ PAIRS = (
     (sklearn.ensemble, sklearn_bandit.ensemble),
 )
 
+# Estimators with other names, by those that they take the place of.
+OTHER_NAMES = {
+    (sklearn.linear_model, "OrthogonalMatchingPursuit"): (
+        sklearn_bandit.linear_model.BanditMatchingPursuit
+    ),
+}
+
 
 def pytest_configure():
     """Replace the estimators."""
+    for (theirs, name), ours in OTHER_NAMES.items():
+        setattr(theirs, name, ours)
     for theirs, ours in PAIRS:
         for name in set(theirs.__all__) & set(ours.__all__):
             setattr(theirs, name, getattr(ours, name))
