@@ -466,7 +466,8 @@ cdef int _set_references(references, Py_ssize_t k, References* out) except -1:
     out.n_references = references.n_references
     out.n_first = references.n_first
     out.length = references.length
-    out.starts = &starts[0]
+    # A single feature is not sampled.
+    out.starts = &starts[0] if starts.shape[0] > 0 else NULL
     out.weights = _optional(references.weights)
     out.n_total = references.n_total
     out.arm_delta = references.arm_delta
@@ -480,10 +481,10 @@ cdef int _set_references(references, Py_ssize_t k, References* out) except -1:
 
 
 cdef const double* _optional(array) except? NULL:
-    """Where an array begins; NULL for None."""
+    """Where an array begins; NULL for None, or if it is empty."""
     cdef const double[::1] view
 
-    if array is None:
+    if array is None or len(array) == 0:
         return NULL
     view = array
     return &view[0]

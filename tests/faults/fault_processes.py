@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import signal
 import time
+from contextlib import suppress
 
 PRELOADED = ["pandas", "sklearn.ensemble", "sklearn.linear_model", "sklearn.metrics"]
 
@@ -48,7 +49,8 @@ def run_apart(function, *args, seconds=120.0):
         pass
     process.join(max(0.1, deadline - time.monotonic()))
     if process.exitcode is None:
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it may have ended by itself just now
+            os.killpg(process.pid, signal.SIGKILL)
         process.join()
         return None, result
     return process.exitcode, result
