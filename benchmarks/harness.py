@@ -42,6 +42,11 @@ from .data import DataMissing
 REGISTRY = {}
 
 
+# Seconds before each run. Threads of a BLAS or of OpenMP wait busily for a while after
+# their work (OpenBLAS: 26 ms at 2.6 GHz), and would take a core from whoever is next.
+PAUSE = 0.1
+
+
 @dataclass(frozen=True)
 class Options:
     """What the command line decides for every benchmark."""
@@ -122,6 +127,7 @@ class Comparison:
                 order.reverse()
             for name in order:
                 gc.collect()
+                time.sleep(PAUSE)
                 start = time.perf_counter()
                 result = present[name].run(i_round)
                 seconds[name].append(time.perf_counter() - start)

@@ -38,9 +38,9 @@ cdef enum:
     CHUNK = 4096
     # Blocks from all over the segment that give a batch its first bar.
     SEED_BLOCKS = 64
-    # Codes that a batch goes over for one group of queries after the other: they and the
-    # next ones should stay in a second-level cache of half a megabyte. Other sizes were
-    # not tried.
+    # Codes that a batch goes over for one group of queries after the other. They and
+    # the next ones should stay in a second-level cache of half a megabyte. Other sizes
+    # were not tried.
     SPAN_BYTES = 1 << 18
     # Queries of a thread at a time, a multiple of SKB_GROUP.
     MOST_TOGETHER = 120
