@@ -60,14 +60,13 @@ def find_link(estimator, weights):
     {"softmax", "logistic", None}
         None if it is neither.
     """
-    # Scores far below zero do not tell the links apart: some classes get one of 3.
+    # Scores far below zero, or far apart, do not tell the links from each other. So two
+    # classes get scores of 1 and 3.
     zero = np.zeros((1, weights.shape[1]), dtype=weights.dtype)
     intercepts = estimator.decision_function(zero)[0]
-    norms = np.einsum("ij,ij->i", weights, weights, dtype=np.float64)
-    heaviest = np.argsort(-norms, kind="stable")[:3]
-    steps = (3.0 - intercepts[heaviest]) / np.maximum(norms[heaviest], 1e-300)
-    inputs = np.vstack([zero, (steps[:, None] * weights[heaviest])])
-    inputs = inputs.astype(weights.dtype)
+    wanted = np.array([1.0, 3.0]) - intercepts[:2]
+    probe = np.linalg.lstsq(weights[:2].astype(np.float64), wanted, rcond=None)[0]
+    inputs = np.vstack([zero[0], probe]).astype(weights.dtype)
     scores = estimator.decision_function(inputs)
     expected = estimator.predict_proba(inputs)
     for link, terms in LINKS.items():
