@@ -4,8 +4,8 @@ What of a search grows with the dimension, and what not
 =======================================================
 
 An exact search multiplies every coordinate of every atom. Sampling needs as many
-coordinates as it takes to tell the atoms apart, however many there are. What still grows
-is what is computed for one or a few vectors only.
+coordinates as it takes to tell the atoms apart, however many there are. What still
+grows is what is computed for one or a few vectors only.
 """
 
 # %%
