@@ -21,11 +21,13 @@ n_classes, n_features = 200, 4000
 centres = rng.standard_normal((n_classes, n_features))
 y = np.repeat(np.arange(n_classes), 3)
 X = (centres[y] + rng.standard_normal((len(y), n_features))).astype(np.float32)
-predictor = MIPSPredictor(RidgeClassifier(), random_state=0).fit(X, y)
+predictor = MIPSPredictor(RidgeClassifier(), layout="sample", random_state=0)
+predictor.fit(X, y)
 
 # %%
 # The predictor searches among the weights of the fitted classifier, with the intercept
-# as one more of them.
+# as one more of them. ``layout="sample"`` samples the features, which counts
+# multiplications; the default reads a copy of the weights in bytes and is exact.
 classifier = predictor.estimator_
 counts, agree = [], []
 inputs = (centres + rng.standard_normal(centres.shape)).astype(np.float32)
@@ -43,3 +45,4 @@ print(predictor.top_classes(inputs[:3], 4))
 fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 ax.hist(np.array(counts) / classifier.coef_.size, bins=30)
 ax.set(xlabel="share of all multiplications", ylabel="inputs")
+plt.show()

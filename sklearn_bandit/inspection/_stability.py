@@ -115,14 +115,14 @@ def select_largest(
 
     Parameters
     ----------
-    importances : array-like of shape (n_runs, n_features)
-        Importances, one row a run.
+    importances : array-like of shape (n_runs, n_features) or (n_features,)
+        Importances, one row a run; those of one run may be a vector.
     n_features_to_select : int
         Features selected in each run. Equal importances are settled by the lower index.
 
     Returns
     -------
-    ndarray of bool of shape (n_runs, n_features)
+    ndarray of bool of the shape of `importances`
         The selections, for :func:`feature_selection_stability`.
 
     Examples
@@ -132,6 +132,8 @@ def select_largest(
     array([[0, 1, 1],
            [1, 0, 1]])
     """
+    if np.ndim(importances) == 1:
+        return select_largest(np.reshape(importances, (1, -1)), n_features_to_select)[0]
     importances = check_array(importances, dtype=np.float64)
     if not 1 <= n_features_to_select <= importances.shape[1]:
         raise ValueError(

@@ -325,7 +325,7 @@ class BanditMIPS(BaseEstimator):
         self,
         X: MatrixLike | None = None,
         n_neighbors: int | None = None,
-        mode: Literal["connectivity", "product"] = "connectivity",
+        mode: Literal["connectivity", "product", "distance"] = "connectivity",
     ) -> sparse.csr_matrix:
         """Return the neighbours as a sparse matrix.
 
@@ -335,17 +335,20 @@ class BanditMIPS(BaseEstimator):
             The queries; None takes the atoms themselves.
         n_neighbors : int, default=None
             Number of atoms for each query; None takes that of the constructor.
-        mode : {"connectivity", "product"}, default="connectivity"
-            Whether the entries are ones or the inner products.
+        mode : {"connectivity", "product", "distance"}, default="connectivity"
+            Whether the entries are ones or the inner products. "distance" is the same
+            as "product", for callers that know scikit-learn's name: the largest
+            entries are the nearest.
 
         Returns
         -------
         graph : CSR matrix of shape (n_queries, `n_samples_fit_`)
             One row a query, with as many stored entries as there are neighbours.
         """
-        if mode not in ("connectivity", "product"):
+        if mode not in ("connectivity", "product", "distance"):
             raise ValueError(
-                f"mode must be 'connectivity' or 'product', got {mode!r} instead."
+                "mode must be 'connectivity', 'product' or 'distance', "
+                f"got {mode!r} instead."
             )
         check_is_fitted(self)
         index = self._index

@@ -108,3 +108,8 @@ def test_select_largest():
     for bad in (0, 5):
         with pytest.raises(ValueError, match="n_features_to_select"):
             select_largest(importances, bad)
+
+
+def test_one_vector_of_importances_is_one_run():
+    selected = select_largest([0.1, 0.7, 0.2], 2)
+    assert selected.tolist() == [False, True, True]

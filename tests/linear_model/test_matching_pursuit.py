@@ -113,7 +113,7 @@ def test_tol(problem, orthogonal):
     left = y - pursuit.predict(X)
     assert left @ left <= tol * 1.001
     one_less = BanditMatchingPursuit(
-        pursuit.n_iter_ - 1, orthogonal=orthogonal, random_state=0
+        n_nonzero_coefs=pursuit.n_iter_ - 1, orthogonal=orthogonal, random_state=0
     ).fit(X, y)
     left = y - one_less.predict(X)
     assert left @ left > tol

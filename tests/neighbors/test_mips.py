@@ -309,7 +309,9 @@ def test_graph(data):
     weighted = search.kneighbors_graph(queries, mode="product")
     assert_array_equal(weighted.data.reshape(-1, 3), products)
     with pytest.raises(ValueError, match="mode"):
-        search.kneighbors_graph(queries, mode="distance")
+        search.kneighbors_graph(queries, mode="weights")
+    named_as_there = search.kneighbors_graph(queries, mode="distance")
+    assert_array_equal(named_as_there.toarray(), weighted.toarray())
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
