@@ -153,7 +153,7 @@ class BanditSearch:
         very many arms seem to be better; it is among those returned.
         """
         clusters, sample, n = self.clusters, self.sample, self.sample.n
-        n_rounds = 1 + max(ceil(log(n / self.n_known, GROWTH)), 0)
+        n_rounds = 1 + max(ceil(log(n / max(self.n_known, sample.block), GROWTH)), 0)
         quantiles = quantile_table(split_delta(delta, 1, 1, n_rounds))
         survivors = sample.survivors(clusters, leader, self.n_known, known, build=build)
         survivors.eliminate(quantiles, slack, self.dense)

@@ -17,11 +17,8 @@ from ._reference_sample import Sample
 # Up to this many samples "auto" computes everything. Seconds of one thread, "pam" and
 # "bandit", k = 10, medians of six subsets: at n = 2,000 MNIST 0.20 and 0.26, covertype
 # 0.10 both; at n = 5,000 1.21 and 0.92, 0.65 and 0.40. Benchmark: `kmedoids.cut-over`.
+# Beyond it is "eager", whose loss is that of "bandit" on average in a part of the time.
 AUTO_EXACT = 3000
-
-# Up to this many it follows PAM's path. Above, the distances of the first blocks, which
-# every step passes over, no longer fit into the default cache.
-AUTO_BANDIT = 100_000
 
 # Of the cache, the part for exact rows; the rest is for tiles.
 ROW_SHARE = 0.25
@@ -55,9 +52,7 @@ def choose_algorithm(algorithm, n_samples):
     """Return the algorithm that "auto" stands for, or the one that is given."""
     if algorithm != "auto":
         return algorithm
-    if n_samples <= AUTO_EXACT:
-        return "pam"
-    return "bandit" if n_samples <= AUTO_BANDIT else "eager"
+    return "pam" if n_samples <= AUTO_EXACT else "eager"
 
 
 def make_search(estimator, algorithm, distances, weights, n_threads):
