@@ -55,16 +55,25 @@ class EagerSearch(BanditSearch):
 
     def __init__(self, clusters, sample, *args):
         super().__init__(clusters, sample, *args)
+        n_heavy = sample.n_heavy
         n_trial = max(TRIAL_BLOCKS * sample.block, TRIAL_REFERENCES * clusters.n_clusters)
-        rows = SampleRows(sample, sample.whole_blocks(n_trial))
+        rows = SampleRows(sample, sample.whole_blocks(n_heavy + n_trial))
+        weights = clusters.weights[: rows.n].copy()
+        # The others are a sample of all that are not heavy.
+        weights[n_heavy:] *= (clusters.n - n_heavy) / (rows.n - n_heavy)
         self.trial = MedoidState(
             rows,
             clusters.order[: rows.n],
-            clusters.weights[: rows.n],
+            weights,
             clusters.n_clusters,
             clusters.n_threads,
         )
-        self.n_known = 0
+        # The first medoids fit the references of the trial better than others: a swap
+        # seems worse there than it is. Looks and stop tests are on others, unless there
+        # are too few.
+        self.n_known, self._first = n_heavy, rows.n
+        if 2 * rows.n > sample.n:
+            self.n_known = rows.n
         self._parts = [
             range(first, min(first + PART, sample.n))
             for first in range(0, sample.n, PART)
@@ -102,7 +111,8 @@ class EagerSearch(BanditSearch):
 
     def _swap_on_sample(self):
         trial = self.trial
-        means, removed = self._changes(trial, trial.n, range(trial.n))
+        arms = range(trial.n)
+        means, removed, _ = self.sample.means(trial, trial.n, arms, build=False)
         arm = np.argmin(means)
         present = trial.in_scale(abs(trial.loss))
         if means[arm] >= -max(SAMPLE_TOL, self.tol) * present:
@@ -125,23 +135,18 @@ class EagerSearch(BanditSearch):
     def _look(self):
         """Arms of the next part that the sample likes best.
 
-        A look is at the references that the stop test begins with; at those of BUILD
-        alone if there are several parts, whose distances are not kept.
+        A look is at the references that the stop test begins with.
         """
         arms = self._parts[self._n_looks % len(self._parts)]
         self._n_looks += 1
-        means, removed = self._changes(
-            self.clusters, LOOK_BLOCKS * self.sample.block, arms
+        means, removed = self.sample.estimates(
+            self.clusters, self._first, LOOK_BLOCKS * self.sample.block, arms
         )
         n_best = min(
             max(N_CANDIDATES, CLUSTER_CANDIDATES * self.clusters.n_clusters),
             max(self.sample.block // 4, 1),
         )
         return arms.start + best_of_each(means, removed, n_best)
-
-    def _changes(self, clusters, stop, arms):
-        stop = min(stop, self.sample.n)
-        return self.sample.means(clusters, stop, arms, build=False)[:2]
 
     def _undecided(self):
         """Do the stop test: return the arms that may improve by more than `tol`."""
@@ -150,7 +155,9 @@ class EagerSearch(BanditSearch):
         self._n_swap_searches += 1
         delta = split_delta(self.delta, 1, self._n_swap_searches)
         slack = (ROUNDING - self.tol) * clusters.in_scale(abs(clusters.loss))
-        return self._eliminate(clusters.present(), slack, delta, build=False)
+        return self._eliminate(
+            clusters.present(), slack, delta, build=False, first=self._first
+        )
 
 
 def best_of_each(means, removed, n):

@@ -34,6 +34,7 @@ from ._distances import distances_between, fix_params, make_distances
 from ._medoid_state import SMALL
 from ._samples import check_init, check_samples, check_weights, take_samples
 from ._starts import Starts, choose_algorithm, make_search
+from ._weighted_samples import draw_order, merge_samples
 
 
 class BanditKMedoids(
@@ -255,27 +256,37 @@ class BanditKMedoids(
         """
         X = check_samples(self, X, reset=True)
         weights, exponent = check_weights(X, sample_weight, self.n_clusters)
-        used = np.flatnonzero(weights)
         params = fix_params(X, self.metric, self.metric_params)
-        algorithm = choose_algorithm(self.algorithm, len(used))
-        random_state, order = None, used
+        init = check_init(self, X, weights, params)
+        least = self.n_clusters if isinstance(init, str) else init
+        n_threads = start_threads(self.n_jobs) if len(weights) > SMALL else 1
+        merged = merge_samples(X, self.metric, weights, least, n_threads)
+        n_used = len(merged.samples)
+        algorithm = choose_algorithm(self.algorithm, n_used)
+        random_state, order, places, n_heavy = None, merged.samples, slice(None), 0
         if algorithm != "pam" or self._draws():
             random_state = check_random_state(self.random_state)
         if algorithm != "pam":
-            order = random_state.permutation(used)
-        init = check_init(self.init, self.n_clusters, len(weights), order)
-        is_quick = algorithm == "pam" and len(used) <= SMALL
+            block = min(self.batch_size, n_used)
+            order, places, n_heavy = draw_order(merged, block, random_state)
+        positions = merged.positions(order)
+        if not isinstance(init, str):
+            init = positions[np.searchsorted(merged.members, init)]
+        is_quick = algorithm == "pam" and n_used <= SMALL
         n_threads = (keep_threads if is_quick else start_threads)(self.n_jobs)
         distances = make_distances(
             X, self.metric, params, order, self.cache_size, n_threads, self.n_jobs
         )
         with nullcontext() if algorithm == "pam" else distances.threads():
-            search = make_search(self, algorithm, distances, weights[order], n_threads)
+            search = make_search(
+                self, algorithm, distances, merged.weights[places], n_threads, n_heavy
+            )
             hand_over = partial(self._fitted_so_far, X, order, params, exponent)
             starts = Starts(self, search, init, random_state)
             best = starts.run(shown, hand_over)
 
-        self._hand_over(X, order[best.medoids], best.labels, order, params)
+        labels = best.labels[positions]
+        self._hand_over(X, order[best.medoids], labels, merged.members, params)
         with np.errstate(over="ignore"):
             self.inertia_ = float(np.ldexp(best.loss, exponent))
         if not isfinite(self.inertia_):
@@ -310,16 +321,16 @@ class BanditKMedoids(
         """Whether the first medoids are random."""
         return isinstance(self.init, str) and self.init != "build"
 
-    def _hand_over(self, X, medoids, labels, order, params):
+    def _hand_over(self, X, medoids, labels, used, params):
         """Set the attributes that prediction needs, and the labels."""
         n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
         self._params = params
         self.medoid_indices_ = medoids
         self.cluster_centers_ = self._centers(X, medoids)
         self.labels_ = np.empty(n_samples, dtype=np.intc)
-        self.labels_[order] = labels
-        if len(order) < n_samples:
-            rest = np.setdiff1d(np.arange(n_samples), order)
+        self.labels_[used] = labels
+        if len(used) < n_samples:
+            rest = np.setdiff1d(np.arange(n_samples), used)
             to_medoids = _without_nan(self._to_medoids(take_samples(X, rest)))
             self.labels_[rest] = to_medoids.argmin(axis=1)
 

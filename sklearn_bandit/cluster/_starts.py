@@ -55,7 +55,7 @@ def choose_algorithm(algorithm, n_samples):
     return "pam" if n_samples <= AUTO_EXACT else "eager"
 
 
-def make_search(estimator, algorithm, distances, weights, n_threads):
+def make_search(estimator, algorithm, distances, weights, n_threads, n_heavy=0):
     """Build the search of a fit, within the estimator's `cache_size`.
 
     Parameters
@@ -70,6 +70,8 @@ def make_search(estimator, algorithm, distances, weights, n_threads):
         Weight of the sample at each position.
     n_threads : int
         OpenMP threads.
+    n_heavy : int, default=0
+        Leading positions that are no random choice; see `draw_order`.
     """
     n_clusters, cache_size = estimator.n_clusters, estimator.cache_size
     if algorithm == "pam":
@@ -85,7 +87,7 @@ def make_search(estimator, algorithm, distances, weights, n_threads):
     if algorithm == "pam":
         return ExactSearch(clusters, estimator.tol)
     room = (1 - ROW_SHARE) * cache_size
-    sample = Sample(distances, estimator.batch_size, room, n_threads)
+    sample = Sample(distances, estimator.batch_size, room, n_threads, n_heavy)
     kind = {"bandit": BanditSearch, "eager": EagerSearch}[algorithm]
     parameters = estimator.tol, estimator.delta, estimator.max_exact
     return kind(clusters, sample, *parameters)
