@@ -2,9 +2,17 @@
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from .._compat import _check_sample_weight, validate_data
 from ._distances import FAST_METRICS, distances_between
+
+
+class Samples(BaseEstimator):
+    """Stands for an estimator where only samples and a metric are given."""
+
+    def __init__(self, metric):
+        self.metric = metric
 
 
 def check_samples(estimator, X, *, reset):
@@ -106,7 +114,7 @@ def check_weights(X, sample_weight, n_clusters):
     exponent : int
         The weights are ``weights * 2**exponent``.
     """
-    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_samples = n_samples_of(X)
     weights, exponent = np.ones(n_samples), 0
     if sample_weight is not None:
         weights = _check_sample_weight(
@@ -182,6 +190,11 @@ def _nearest_samples(estimator, init, X, weights, params):
 def take_samples(X, which):
     """Return some of the samples."""
     return X[which] if hasattr(X, "shape") else [X[i] for i in which]
+
+
+def n_samples_of(X):
+    """Return the number of samples."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
 def _is_exact_in_float32(X):
