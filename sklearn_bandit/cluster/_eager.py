@@ -56,7 +56,9 @@ class EagerSearch(BanditSearch):
     def __init__(self, clusters, sample, *args):
         super().__init__(clusters, sample, *args)
         n_heavy = sample.n_heavy
-        n_trial = max(TRIAL_BLOCKS * sample.block, TRIAL_REFERENCES * clusters.n_clusters)
+        n_trial = max(
+            TRIAL_BLOCKS * sample.block, TRIAL_REFERENCES * clusters.n_clusters
+        )
         rows = SampleRows(sample, sample.whole_blocks(n_heavy + n_trial))
         weights = clusters.weights[: rows.n].copy()
         # The others are a sample of all that are not heavy.

@@ -175,9 +175,7 @@ class Sample:
         means[medoids] = np.inf
         return means, removed
 
-    def survivors(
-        self, clusters, leader, n_known, known=None, *, build, first=None
-    ):
+    def survivors(self, clusters, leader, n_known, known=None, *, build, first=None):
         """Compare all arms with the leader on the leading references.
 
         Parameters

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from .._core.thread_start import start_threads
 from ._distances import FAST_METRICS
 from ._equal_rows import hash_rows, n_different
 
@@ -57,7 +58,7 @@ class Merged:
         return by_sample[self.places]
 
 
-def merge_samples(X, metric, weights, least, n_threads):
+def merge_samples(X, metric, weights, least, n_jobs):
     """Merge the samples of positive weight that are equal, if there are many.
 
     Parameters
@@ -71,8 +72,8 @@ def merge_samples(X, metric, weights, least, n_threads):
         Their weights.
     least : ndarray of int or int
         So many samples have to be left at least, or these, each by itself.
-    n_threads : int
-        OpenMP threads.
+    n_jobs : int or None
+        Threads.
 
     Returns
     -------
@@ -81,9 +82,11 @@ def merge_samples(X, metric, weights, least, n_threads):
     """
     used = np.flatnonzero(weights)
     groups = None
-    if len(used) > LEAST_MERGED and not callable(metric) and not sparse.issparse(X):
-        if metric in FAST_METRICS:
-            groups = _equal_groups(X, metric, used, n_threads)
+    is_dense = (
+        not callable(metric) and metric in FAST_METRICS and not sparse.issparse(X)
+    )
+    if is_dense and len(used) > LEAST_MERGED:
+        groups = _equal_groups(X, metric, used, start_threads(n_jobs))
     if groups is None or not _are_enough(groups, used, least):
         return Merged(used, weights[used], used, np.arange(len(used)))
     first, places = groups
@@ -123,13 +126,13 @@ def _equal_groups(X, metric, used, n_threads):
     return first, places
 
 
-def draw_order(merged, block, random_state):
+def draw_order(weights, block, random_state):
     """Return a random order, with the heavy samples first if there are such.
 
     Parameters
     ----------
-    merged : Merged
-        The samples.
+    weights : ndarray of shape (n,)
+        Weights of the samples.
     block : int
         References of a block.
     random_state : RandomState
@@ -137,22 +140,18 @@ def draw_order(merged, block, random_state):
 
     Returns
     -------
-    order : ndarray
+    order : ndarray of shape (n,)
         The sample at each position.
-    places : ndarray
-        Its place among the merged samples.
     n_heavy : int
         How many of the leading positions are no random choice: 0 or a block.
     """
-    weights = merged.weights
-    places = random_state.permutation(len(weights))
+    order = random_state.permutation(len(weights))
     if len(weights) <= 4 * block or weights.min() == weights.max():
-        return merged.samples[places], places, 0
-    heaviest = np.argpartition(-weights[places], block)[:block]
-    share = weights[places[heaviest]].sum() / weights.sum()
+        return order, 0
+    heaviest = np.argpartition(-weights[order], block)[:block]
+    share = weights[order[heaviest]].sum() / weights.sum()
     if share < max(HEAVY_SHARE, 2 * block / len(weights)):
-        return merged.samples[places], places, 0
+        return order, 0
     is_heavy = np.zeros(len(weights), dtype=bool)
     is_heavy[heaviest] = True
-    places = np.concatenate([places[is_heavy], places[~is_heavy]])
-    return merged.samples[places], places, block
+    return np.concatenate([order[is_heavy], order[~is_heavy]]), block

@@ -89,7 +89,9 @@ class CallableDistances(BlockDistances):
         there = self._paired(np.concatenate([x, y, x]), np.concatenate([y, x, x]))
         forth, back, selves = there.reshape(3, n_pairs)
         return bool(
-            n_pairs and np.allclose(forth, back, rtol=EQUAL, atol=0) and not selves.any()
+            n_pairs
+            and np.allclose(forth, back, rtol=EQUAL, atol=0)
+            and not selves.any()
         )
 
     def _block(self, samples, medoids):
