@@ -4,7 +4,7 @@ One way through the files, each with one subject:
 
 - ``_kmedoids``: :class:`BanditKMedoids`, the estimator: fit, prediction, hand-over
 - ``_samples``: samples, weights and first medoids of the caller, checked
-- ``_weighted_samples``: equal samples merged (kernel: ``_equal_rows``), heavy ones first
+- ``_weighted_samples``: equal ones merged (kernel: ``_equal_rows``), heavy ones first
 - ``_silhouette``: :func:`medoid_silhouette`, and the choice of the number of clusters
 - ``_distances``: a folder: where distances come from, by *position* in one random order
 - ``_starts``: choice of the search, and its way from the first medoids to the last

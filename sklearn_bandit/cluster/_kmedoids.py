@@ -111,9 +111,9 @@ class BanditKMedoids(
         dearest searches; the loss may end several `tol` above the optimum.
     delta : float, default=0.01
         Error probability of "bandit", over all its searches: the chance that the
-        medoids are not PAM's. For `n_clusters="auto"`, the chance that another number of
-        clusters has the largest silhouette. For "eager", the chance that a swap which improves is
-        missed at the end. Smaller values need more distances (slowly: as the
+        medoids are not PAM's. For "eager", the chance that a swap which improves is
+        missed at the end. For `n_clusters="auto"`, the chance that another number of
+        clusters has the largest mean silhouette. Smaller values need more distances (slowly: as the
         logarithm).
     batch_size : int, default=512
         Samples in a block of references. Smaller blocks need fewer distances, which
@@ -296,8 +296,7 @@ class BanditKMedoids(
         return self
 
     def _fit(self, X, sample_weight, shown):
-        """Set all attributes; return how many searches were cut short, and whether all
-        have converged.
+        """Set all attributes; return the number of searches cut short, and convergence.
 
         Callbacks see `shown`.
         """
@@ -454,8 +453,8 @@ class BanditKMedoids(
         n_found = np.count_nonzero(np.bincount(self.labels_))
         if n_found < self.n_clusters_:
             warnings.warn(
-                f"Only {n_found} of {self.n_clusters_} clusters have members: there are "
-                "fewer distinct samples than clusters.",
+                f"Only {n_found} of {self.n_clusters_} clusters have members: there "
+                "are fewer distinct samples than clusters.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -28,7 +28,7 @@ def test_labels_inertia_and_medoids_are_those_of_all_samples(metric, dtype):
         np.testing.assert_allclose(model.inertia_, used @ D.min(axis=1), rtol=1e-4)
         np.testing.assert_array_equal(model.labels_, D.argmin(axis=1))
         for medoid in model.medoid_indices_:
-            equal = np.flatnonzero((X == X[medoid]).all(axis=1) & (used > 0))
+            equal = np.flatnonzero((X[medoid] == X).all(axis=1) & (used > 0))
             assert medoid == equal[0]
 
 
@@ -51,7 +51,7 @@ def test_what_is_not_merged():
     assert len(merge_samples(X, "chebyshev", ones, 5, 1).samples) == 5000
     assert len(merge_samples(X, "euclidean", ones, 1001, 1).samples) == 5000
     assert len(merge_samples(X[:3000], "euclidean", ones[:3000], 5, 1).samples) == 3000
-    twins = np.flatnonzero((X == X[0]).all(axis=1))[:2]
+    twins = np.flatnonzero((X[0] == X).all(axis=1))[:2]
     assert len(merge_samples(X, "euclidean", ones, twins, 1).samples) == 5000
     # Rows of zeros are at cosine distance 1 from each other.
     X[::2] = 0.0
