@@ -113,8 +113,8 @@ class BanditKMedoids(
         Error probability of "bandit", over all its searches: the chance that the
         medoids are not PAM's. For "eager", the chance that a swap which improves is
         missed at the end. For `n_clusters="auto"`, the chance that another number of
-        clusters has the largest mean silhouette. Smaller values need more distances (slowly: as the
-        logarithm).
+        clusters has the largest mean silhouette. Smaller values need more distances
+        (slowly: as the logarithm).
     batch_size : int, default=512
         Samples in a block of references. Smaller blocks need fewer distances, which
         pays if they are costly (a callable); larger ones run faster.
