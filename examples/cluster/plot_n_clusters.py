@@ -3,8 +3,8 @@
 How many clusters
 =================
 
-``n_clusters="auto"`` clusters with several numbers of medoids and keeps the one with the
-largest mean silhouette, which is compared on a sample.
+``n_clusters="auto"`` clusters with several numbers of medoids and keeps the one with
+the largest mean silhouette, which is compared on a sample.
 """
 
 # %%
