@@ -284,6 +284,45 @@ def large(options):
         )
 
 
+def repeated_rows(n, d, n_different, seed):
+    """Blobs of so many different rows, each of them several times."""
+    rng = np.random.default_rng(seed)
+    rows, _ = make_blobs(n_different, d, centers=30, cluster_std=5.0, random_state=seed)
+    which = np.concatenate(
+        [np.arange(n_different), rng.integers(0, n_different, n - n_different)]
+    )
+    return rows.astype(np.float32)[rng.permutation(which)]
+
+
+@benchmark("kmedoids.cheap")
+def cheap(options):
+    """Few features, and copies: the default against OneBatchPAM."""
+    blobs, _ = make_blobs(100_000, 50, centers=20, cluster_std=5.0, random_state=7)
+    sets = [
+        ("100,000 x 50, 20 blobs", blobs.astype(np.float32), 20),
+        ("500,000 x 40, 30% different", repeated_rows(500_000, 40, 150_000, 7), K),
+    ]
+    for name, X, k in sets:
+
+        def one_batch(seed, X=X, k=k):
+            from onebatch import OneBatchPAM
+
+            model = OneBatchPAM(n_medoids=k, random_state=seed, n_jobs=options.threads)
+            return np.asarray(model.fit(X).medoid_indices_)
+
+        yield Comparison(
+            title=f"{name}, l2, k = {k}",
+            contenders={
+                "auto": ours(X, "auto", options, k=k),
+                "OneBatchPAM": Contender(one_batch, needs="onebatch"),
+            },
+            quality=loss(X),
+            goals={"OneBatchPAM": 1.0},
+            rounds=3,
+            warm_up=False,
+        )
+
+
 @benchmark("kmedoids.l1", data=["pbmc3k_counts"])
 def l1(options):
     """Single cells under l1 against scikit-learn's distances and fastpam1."""

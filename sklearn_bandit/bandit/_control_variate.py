@@ -84,13 +84,15 @@ class ControlVariate:
             )
         return self._source.powers_of(arms, *self._sums) - self._constant
 
-    def counts(self, stop):
+    def counts(self, stop, start=None):
         """Return the number of sampled references with a variate, for each group.
 
         Parameters
         ----------
         stop : int
-            The sample are the references from `n_known` to this one.
+            The sample are the references from `start` to this one.
+        start : int, default=None
+            `n_known` if it is not given.
 
         Returns
         -------
@@ -99,7 +101,7 @@ class ControlVariate:
         """
         if not self.exists:
             return np.empty(0)
-        part = slice(self._n_known, stop)
+        part = slice(self._n_known if start is None else start, stop)
         counts = np.bincount(
             self._labels[part][self.slopes[part] > 0], minlength=self.n_groups
         )

@@ -4,6 +4,8 @@ One way through the files, each with one subject:
 
 - ``_kmedoids``: :class:`BanditKMedoids`, the estimator: fit, prediction, hand-over
 - ``_samples``: samples, weights and first medoids of the caller, checked
+- ``_weighted_samples``: equal ones merged (kernel: ``_equal_rows``), heavy ones first
+- ``_silhouette``: :func:`medoid_silhouette`, and the choice of the number of clusters
 - ``_distances``: a folder: where distances come from, by *position* in one random order
 - ``_starts``: choice of the search, and its way from the first medoids to the last
 - ``_pam``, ``_bandit_pam``, ``_eager``: what a BUILD and a SWAP step are
@@ -18,5 +20,11 @@ Confidence radii and control variates come from :mod:`sklearn_bandit.bandit`.
 """
 
 from ._kmedoids import BanditKMedoids
+from ._silhouette import MedoidSilhouette, SilhouettesByK, medoid_silhouette
 
-__all__ = ["BanditKMedoids"]
+__all__ = [
+    "BanditKMedoids",
+    "MedoidSilhouette",
+    "SilhouettesByK",
+    "medoid_silhouette",
+]

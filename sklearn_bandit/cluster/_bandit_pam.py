@@ -92,7 +92,7 @@ class BanditSearch:
         self.tol = tol
         self.delta = delta
         self.max_exact = max_exact
-        self.n_known = sample.block
+        self.n_known = sample.n_heavy + sample.block
         self.n_truncated = 0
 
     def start(self, medoids=None):
@@ -146,16 +146,21 @@ class BanditSearch:
         self._n_swap_searches += 1
         return step_delta(delta, self._n_swap_searches, self.clusters.n_clusters)
 
-    def _eliminate(self, leader, slack, delta, known=None, value=None, *, build):
+    def _eliminate(
+        self, leader, slack, delta, known=None, value=None, *, build, first=None
+    ):
         """Arms that may be better than a leader of given costs, few enough to compute.
 
         With `value`, the loss or its change by the leader, a better one is sought if
-        very many arms seem to be better; it is among those returned.
+        very many arms seem to be better; it is among those returned. The sample begins
+        at the position `first`, or where the known references end.
         """
         clusters, sample, n = self.clusters, self.sample, self.sample.n
-        n_rounds = 1 + max(ceil(log(n / self.n_known, GROWTH)), 0)
+        n_rounds = 1 + max(ceil(log(n / max(self.n_known, sample.block), GROWTH)), 0)
         quantiles = quantile_table(split_delta(delta, 1, 1, n_rounds))
-        survivors = sample.survivors(clusters, leader, self.n_known, known, build=build)
+        survivors = sample.survivors(
+            clusters, leader, self.n_known, known, build=build, first=first
+        )
         survivors.eliminate(quantiles, slack, self.dense)
         budget = max(SAMPLE_BUDGET * self.max_exact * n, LEAST_BUDGET)
         leaders = []

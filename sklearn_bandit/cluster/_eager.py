@@ -16,17 +16,26 @@ from ._bandit_pam import ROUNDING, BanditSearch, smallest
 from ._medoid_state import MedoidState
 from ._reference_sample import SampleRows
 
-# BUILD and the first descent run on one block of references, or on two if one is
-# smaller than this.
-N_TRIAL = 512
+# BUILD and the first descent run on the leading positions alone, as arms and as
+# references: on so many blocks of them, and on so many for each cluster.
+TRIAL_BLOCKS = 4
+TRIAL_REFERENCES = 100
 
-# Arms that BUILD, the first descent and one look choose from: their tiles fit into the
-# default cache. A multiple of the arms that are passed over together.
+# Blocks of references that a look is at.
+LOOK_BLOCKS = 2
+
+# Arms of one look: their tiles fit into the default cache. A multiple of the arms that
+# are passed over together.
 PART = 2**17
 
 # Arms of one look, whose exact rows are computed together: as many as a quarter of the
-# block, so that small blocks mean few distances, and at most this many.
+# block, so that small blocks mean few distances, and at most this many, or so many for
+# each cluster.
 N_CANDIDATES = 32
+CLUSTER_CANDIDATES = 2
+
+# The candidates are chosen among so many times as many of the best.
+POOL = 16
 
 # Least improvement on the sample, relative to the distances, that is worth a swap.
 SAMPLE_TOL = 1e-5
@@ -46,16 +55,27 @@ class EagerSearch(BanditSearch):
 
     def __init__(self, clusters, sample, *args):
         super().__init__(clusters, sample, *args)
-        n_trial = min(2 * sample.block, max(sample.block, N_TRIAL))
-        rows = SampleRows(sample, n_trial)
+        n_heavy = sample.n_heavy
+        n_trial = max(
+            TRIAL_BLOCKS * sample.block, TRIAL_REFERENCES * clusters.n_clusters
+        )
+        rows = SampleRows(sample, sample.whole_blocks(n_heavy + n_trial))
+        weights = clusters.weights[: rows.n].copy()
+        # The others are a sample of all that are not heavy.
+        weights[n_heavy:] *= (clusters.n - n_heavy) / (rows.n - n_heavy)
         self.trial = MedoidState(
             rows,
             clusters.order[: rows.n],
-            clusters.weights[: rows.n],
+            weights,
             clusters.n_clusters,
             clusters.n_threads,
         )
-        self.n_known = self.trial.n
+        # The first medoids fit the references of the trial better than others: a swap
+        # seems worse there than it is. Looks and stop tests are on others, unless there
+        # are too few.
+        self.n_known, self._first = n_heavy, rows.n
+        if 2 * rows.n > sample.n:
+            self.n_known = rows.n
         self._parts = [
             range(first, min(first + PART, sample.n))
             for first in range(0, sample.n, PART)
@@ -75,8 +95,8 @@ class EagerSearch(BanditSearch):
 
     def build_step(self):
         """Add the medoid that is best on the sample."""
-        arms = self._parts[0]
-        means, *_ = self.sample.means(self.trial, self.trial.n, arms, build=True)
+        n = self.trial.n
+        means, *_ = self.sample.means(self.trial, n, range(n), build=True)
         self.trial.add(np.argmin(means))
 
     def swap_step(self):
@@ -93,7 +113,8 @@ class EagerSearch(BanditSearch):
 
     def _swap_on_sample(self):
         trial = self.trial
-        means, removed = self._changes(trial, trial.n, self._parts[0])
+        arms = range(trial.n)
+        means, removed, _ = self.sample.means(trial, trial.n, arms, build=False)
         arm = np.argmin(means)
         present = trial.in_scale(abs(trial.loss))
         if means[arm] >= -max(SAMPLE_TOL, self.tol) * present:
@@ -103,31 +124,31 @@ class EagerSearch(BanditSearch):
 
     def _swap_one_of(self, arms):
         """Make the best swap of some arms if it improves the loss."""
-        arm, removed, change = self.clusters.best_swap(arms)
-        if not self.clusters.is_improvement(change, self.tol):
+        clusters = self.clusters
+        changes = clusters.swap_changes(arms)
+        arm, removed, change = clusters.best_change(arms, changes)
+        if not clusters.is_improvement(change, self.tol):
             return False
-        self.clusters.replace(removed, arm)
-        self._candidates = arms
+        # Those that do not improve now hardly will after another swap.
+        self._candidates = np.asarray(arms)[changes.min(axis=1) < 0]
+        clusters.replace(removed, arm)
         return True
 
     def _look(self):
         """Arms of the next part that the sample likes best.
 
-        A look is at the references that the stop test begins with; at those of BUILD
-        alone if there are several parts, whose distances are not kept.
+        A look is at the references that the stop test begins with.
         """
         arms = self._parts[self._n_looks % len(self._parts)]
         self._n_looks += 1
-        stop = self.trial.n
-        if len(self._parts) == 1:
-            stop += self.sample.block
-        means, _ = self._changes(self.clusters, stop, arms)
-        n_best = min(N_CANDIDATES, max(self.sample.block // 4, 1))
-        return arms.start + smallest(means, n_best)
-
-    def _changes(self, clusters, stop, arms):
-        stop = min(stop, self.sample.n)
-        return self.sample.means(clusters, stop, arms, build=False)[:2]
+        means, removed = self.sample.estimates(
+            self.clusters, self._first, LOOK_BLOCKS * self.sample.block, arms
+        )
+        n_best = min(
+            max(N_CANDIDATES, CLUSTER_CANDIDATES * self.clusters.n_clusters),
+            max(self.sample.block // 4, 1),
+        )
+        return arms.start + best_of_each(means, removed, n_best)
 
     def _undecided(self):
         """Do the stop test: return the arms that may improve by more than `tol`."""
@@ -136,4 +157,18 @@ class EagerSearch(BanditSearch):
         self._n_swap_searches += 1
         delta = split_delta(self.delta, 1, self._n_swap_searches)
         slack = (ROUNDING - self.tol) * clusters.in_scale(abs(clusters.loss))
-        return self._eliminate(clusters.present(), slack, delta, build=False)
+        return self._eliminate(
+            clusters.present(), slack, delta, build=False, first=self._first
+        )
+
+
+def best_of_each(means, removed, n):
+    """Positions of n small values, the least of each group before the second least."""
+    best = smallest(means, POOL * n)
+    best = best[np.lexsort((best, means[best]))]
+    groups = removed[best]
+    by_group = np.argsort(groups, kind="stable")
+    first = np.searchsorted(groups[by_group], groups[by_group])
+    rank = np.empty(len(best), dtype=np.intp)
+    rank[by_group] = np.arange(len(best)) - first
+    return best[np.argsort(rank, kind="stable")[:n]]

@@ -30,10 +30,18 @@ from .._compat import (
 from .._core.progress import ProgressMixin
 from .._core.thread_start import keep_threads, start_threads
 from .._core.unchanged import unchanged_on_failure
-from ._distances import distances_between, fix_params, make_distances
+from ._distances import call_metric, distances_between, fix_params, make_distances
 from ._medoid_state import SMALL
-from ._samples import check_init, check_samples, check_weights, take_samples
-from ._starts import Starts, choose_algorithm, make_search
+from ._samples import (
+    check_init,
+    check_samples,
+    check_weights,
+    n_samples_of,
+    take_samples,
+)
+from ._silhouette import Silhouettes, choose_n_clusters
+from ._starts import Sources, Starts, choose_algorithm, make_search
+from ._weighted_samples import draw_order, merge_samples
 
 
 class BanditKMedoids(
@@ -55,8 +63,12 @@ class BanditKMedoids(
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of medoids.
+    n_clusters : int or "auto", default=8
+        Number of medoids. "auto" clusters with each number of `k_range` and keeps the
+        one whose medoids have the largest mean silhouette (see
+        :func:`medoid_silhouette`); the distances are shared.
+    k_range : tuple of two int, default=(2, 10)
+        Least and largest number of medoids that `n_clusters="auto"` tries.
     metric : str or callable, default="euclidean"
         Distance from a sample to a medoid. "euclidean", "sqeuclidean", "cosine" and
         "manhattan" ("l1") have fast kernels for dense data; all other names that
@@ -64,18 +76,30 @@ class BanditKMedoids(
         a matrix, entry ``[i, j]`` the distance from sample i to the medoid j; only the
         entries needed are read. A callable is called as ``metric(sample, medoid)`` with
         two elements of `X`, which may then be any sequence of any objects (an array of
-        objects has to be one-dimensional). Neither symmetry nor positivity is assumed.
+        objects has to be one-dimensional). Distances may be negative.
     metric_params : dict, default=None
         Further keyword arguments of the metric.
+    metric_symmetric : {"auto"} or bool, default="auto"
+        Whether a callable returns the same for two objects either way, and zero for an
+        object and itself: then each pair is evaluated once, as long as the table of
+        pairs fits into `cache_size`. "auto" tries a few pairs both ways and believes
+        them. Set it to False if few pairs only are asymmetric.
+    metric_batched : bool, default=False
+        Whether a callable takes several objects at once: it is then called as
+        ``metric(samples, medoids)`` with two parts of `X` (arrays, or lists of objects)
+        and returns the matrix of their distances, as functions like
+        :func:`sklearn.metrics.pairwise.haversine_distances` do.
     algorithm : {"auto", "bandit", "eager", "pam"}, default="auto"
         "bandit" follows PAM: its medoids, with probability `1 - delta`. "eager" makes
         any swap that improves and stops in a local optimum, which need not be PAM's but
         is as good on average. "pam" computes all distances. "auto" is "pam" up to 3,000
-        samples, "bandit" up to 100,000 and "eager" above.
-    init : {"build", "k-medoids++", "random"} or array-like of int, default="build"
+        different samples and "eager" above.
+    init : {"build", "k-medoids++", "random"} or array-like, default="build"
         First medoids: PAM's greedy BUILD; samples drawn with probability as their
-        distance to the medoids so far; samples drawn uniformly; or given samples.
-        BUILD takes a search for each medoid and saves swaps.
+        distance to the medoids so far; samples drawn uniformly; given samples, as an
+        array of indices; or the samples nearest to given coordinates, as an array of
+        shape (n_clusters, n_features). BUILD takes a search for each medoid and saves
+        swaps.
     n_init : "auto" or int, default="auto"
         Number of starts from different random `init`, of which the one with the least
         loss is kept; they share the distances. "auto" is 10 for "random" and 1
@@ -88,8 +112,9 @@ class BanditKMedoids(
     delta : float, default=0.01
         Error probability of "bandit", over all its searches: the chance that the
         medoids are not PAM's. For "eager", the chance that a swap which improves is
-        missed at the end. Smaller values need more distances (slowly: as the
-        logarithm).
+        missed at the end. For `n_clusters="auto"`, the chance that another number of
+        clusters has the largest mean silhouette. Smaller values need more distances
+        (slowly: as the logarithm).
     batch_size : int, default=512
         Samples in a block of references. Smaller blocks need fewer distances, which
         pays if they are costly (a callable); larger ones run faster.
@@ -115,6 +140,11 @@ class BanditKMedoids(
         The medoids themselves: rows of `X`, or objects; None if precomputed.
     labels_ : ndarray of shape (n_samples,)
         Nearest medoid of each sample.
+    n_clusters_ : int
+        Number of medoids.
+    silhouettes_ : SilhouettesByK or None
+        Mean silhouettes with their radii, for each number of clusters that
+        `n_clusters="auto"` has tried.
     inertia_ : float
         Sum of the (weighted) distances of the samples to their medoids.
     n_iter_ : int
@@ -132,11 +162,16 @@ class BanditKMedoids(
 
     See Also
     --------
+    medoid_silhouette : How clear the clusters of medoids are.
     sklearn.cluster.KMeans : Means as centers, squared Euclidean distances only.
 
     Notes
     -----
     Samples of weight zero are never medoids and do not count; they get labels.
+
+    Among more than 3,000 samples, equal rows of dense data are merged into one of their
+    weight if there are many, for the metrics with kernels of their own. Labels and
+    `inertia_` are those of all samples; of equal samples the first is the medoid.
 
     References
     ----------
@@ -168,9 +203,15 @@ class BanditKMedoids(
     """
 
     _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [
+            StrOptions({"auto"}),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "k_range": ["array-like"],
         "metric": [StrOptions(set(VALID_METRICS) | {"precomputed"}), callable],
         "metric_params": [dict, None],
+        "metric_symmetric": [StrOptions({"auto"}), "boolean"],
+        "metric_batched": ["boolean"],
         "algorithm": [StrOptions({"auto", "bandit", "eager", "pam"})],
         "init": [StrOptions({"build", "k-medoids++", "random"}), "array-like"],
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
@@ -189,8 +230,11 @@ class BanditKMedoids(
         self,
         n_clusters=8,
         *,
+        k_range=(2, 10),
         metric="euclidean",
         metric_params=None,
+        metric_symmetric="auto",
+        metric_batched=False,
         algorithm="auto",
         init="build",
         n_init="auto",
@@ -205,8 +249,11 @@ class BanditKMedoids(
         verbose=0,
     ):
         self.n_clusters = n_clusters
+        self.k_range = k_range
         self.metric = metric
         self.metric_params = metric_params
+        self.metric_symmetric = metric_symmetric
+        self.metric_batched = metric_batched
         self.algorithm = algorithm
         self.init = init
         self.n_init = n_init
@@ -244,38 +291,65 @@ class BanditKMedoids(
         """
         shown = {"X": X, "y": y, "sample_weight": sample_weight}
         with unchanged_on_failure(self):
-            search, converged = self._fit(X, sample_weight, shown)
-        self._warn(search, converged)
+            n_truncated, converged = self._fit(X, sample_weight, shown)
+        self._warn(n_truncated, converged)
         return self
 
     def _fit(self, X, sample_weight, shown):
-        """Set all attributes; return the search and whether it converged.
+        """Set all attributes; return the number of searches cut short, and convergence.
 
         Callbacks see `shown`.
         """
         X = check_samples(self, X, reset=True)
-        weights, exponent = check_weights(X, sample_weight, self.n_clusters)
-        used = np.flatnonzero(weights)
+        candidates = self._numbers_of_clusters()
+        weights, exponent = check_weights(X, sample_weight, candidates[-1])
         params = fix_params(X, self.metric, self.metric_params)
-        algorithm = choose_algorithm(self.algorithm, len(used))
-        random_state, order = None, used
+        init = check_init(self, X, weights, params)
+        least = candidates[-1] if isinstance(init, str) else init
+        merged = merge_samples(X, self.metric, weights, least, self.n_jobs)
+        n_used = len(merged.samples)
+        algorithm = choose_algorithm(self.algorithm, n_used)
+        random_state, n_heavy = None, 0
+        order, merged_weights = merged.samples, merged.weights
         if algorithm != "pam" or self._draws():
             random_state = check_random_state(self.random_state)
         if algorithm != "pam":
-            order = random_state.permutation(used)
-        init = check_init(self.init, self.n_clusters, len(weights), order)
-        is_quick = algorithm == "pam" and len(used) <= SMALL
+            block = min(self.batch_size, n_used)
+            places, n_heavy = draw_order(merged.weights, block, random_state)
+            order, merged_weights = order[places], merged_weights[places]
+        positions = merged.positions(order)
+        if not isinstance(init, str):
+            init = positions[np.searchsorted(merged.members, init)]
+        is_quick = algorithm == "pam" and n_used <= SMALL
         n_threads = (keep_threads if is_quick else start_threads)(self.n_jobs)
-        distances = make_distances(
-            X, self.metric, params, order, self.cache_size, n_threads, self.n_jobs
-        )
+        distances = self._distances(X, params, order, n_threads)
         with nullcontext() if algorithm == "pam" else distances.threads():
-            search = make_search(self, algorithm, distances, weights[order], n_threads)
+            sources = Sources(self, algorithm, distances, n_threads, n_heavy)
+            make = partial(make_search, self, sources, merged_weights)
             hand_over = partial(self._fitted_so_far, X, order, params, exponent)
-            starts = Starts(self, search, init, random_state)
-            best = starts.run(shown, hand_over)
+            starts = Starts(self, make, candidates, init, random_state)
+            outcomes = starts.run(shown, hand_over)
 
-        self._hand_over(X, order[best.medoids], best.labels, order, params)
+        n_calls = distances.n_evaluations
+        best, self.silhouettes_ = outcomes[-1], None
+        if len(candidates) > 1:
+            medoids = [order[outcome.medoids] for outcome in outcomes]
+            source = Silhouettes(
+                X, medoids, self.metric, params, self.metric_batched, self.n_jobs
+            )
+            with np.errstate(over="ignore"):
+                losses = [float(np.ldexp(o.loss, exponent)) for o in outcomes]
+            self.silhouettes_ = choose_n_clusters(
+                source,
+                losses,
+                None if sample_weight is None else weights,
+                self.delta,
+                self.random_state if random_state is None else random_state,
+            )
+            n_calls += source.n_evaluations
+            best = outcomes[candidates.index(self.silhouettes_.best)]
+        labels = best.labels[positions]
+        self._hand_over(X, order[best.medoids], labels, merged.members, params)
         with np.errstate(over="ignore"):
             self.inertia_ = float(np.ldexp(best.loss, exponent))
         if not isfinite(self.inertia_):
@@ -285,16 +359,52 @@ class BanditKMedoids(
             )
         self.n_iter_ = best.n_iter
         self.n_swaps_ = best.n_swaps
-        self.n_distance_evaluations_ = distances.n_evaluations
-        return search, best.converged
+        self.n_distance_evaluations_ = n_calls
+        return starts.n_truncated, all(outcome.converged for outcome in outcomes)
+
+    def _numbers_of_clusters(self):
+        """Return the numbers of clusters to try, ascending."""
+        if not isinstance(self.n_clusters, str):
+            return [self.n_clusters]
+        k_range = np.asarray(self.k_range)
+        if k_range.shape != (2,) or k_range.dtype.kind not in "iu":
+            raise ValueError(
+                "k_range must be the least and the largest number of clusters, got "
+                f"{self.k_range!r}."
+            )
+        least, most = k_range.tolist()
+        if not 2 <= least <= most:
+            raise ValueError(
+                f"k_range must be two numbers of at least 2, ascending, got "
+                f"{self.k_range!r}."
+            )
+        if not isinstance(self.init, str):
+            raise ValueError(
+                'init must be a name with n_clusters="auto": samples or coordinates '
+                "are for one number of clusters."
+            )
+        return list(range(least, most + 1))
+
+    def _distances(self, X, params, order, n_threads):
+        """Return where distances come from."""
+        return make_distances(
+            X,
+            self.metric,
+            params,
+            order,
+            self.cache_size,
+            n_threads,
+            self.n_jobs,
+            symmetric=self.metric_symmetric,
+            batched=self.metric_batched,
+        )
 
     def _fitted_so_far(self, X, order, params, exponent, medoids, loss):
-        """Return the attributes that prediction needs; None before there are all."""
-        if len(medoids) < self.n_clusters:
-            return None
+        """Return the attributes that prediction needs."""
         medoids = order[medoids]
         return {
             "_params": params,
+            "n_clusters_": len(medoids),
             "medoid_indices_": medoids,
             "cluster_centers_": self._centers(X, medoids),
             "inertia_": float(np.ldexp(loss, exponent)),
@@ -310,29 +420,30 @@ class BanditKMedoids(
         """Whether the first medoids are random."""
         return isinstance(self.init, str) and self.init != "build"
 
-    def _hand_over(self, X, medoids, labels, order, params):
+    def _hand_over(self, X, medoids, labels, used, params):
         """Set the attributes that prediction needs, and the labels."""
-        n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+        n_samples = n_samples_of(X)
         self._params = params
+        self.n_clusters_ = len(medoids)
         self.medoid_indices_ = medoids
         self.cluster_centers_ = self._centers(X, medoids)
         self.labels_ = np.empty(n_samples, dtype=np.intc)
-        self.labels_[order] = labels
-        if len(order) < n_samples:
-            rest = np.setdiff1d(np.arange(n_samples), order)
+        self.labels_[used] = labels
+        if len(used) < n_samples:
+            rest = np.setdiff1d(np.arange(n_samples), used)
             to_medoids = _without_nan(self._to_medoids(take_samples(X, rest)))
             self.labels_[rest] = to_medoids.argmin(axis=1)
 
-    def _warn(self, search, converged):
+    def _warn(self, n_truncated, converged):
         if not converged:
             warnings.warn(
                 f"The swaps did not end within max_iter={self.max_iter} iterations.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        if search.n_truncated:
+        if n_truncated:
             warnings.warn(
-                f"In {search.n_truncated} searches more than "
+                f"In {n_truncated} searches more than "
                 f"max_exact={self.max_exact} candidates were practically equal, and "
                 "only the best of them by estimate were computed. Raise max_exact or "
                 "tol.",
@@ -340,10 +451,10 @@ class BanditKMedoids(
                 stacklevel=3,
             )
         n_found = np.count_nonzero(np.bincount(self.labels_))
-        if n_found < self.n_clusters:
+        if n_found < self.n_clusters_:
             warnings.warn(
-                f"Only {n_found} of {self.n_clusters} clusters have members: there are "
-                "fewer distinct samples than clusters.",
+                f"Only {n_found} of {self.n_clusters_} clusters have members: there "
+                "are fewer distinct samples than clusters.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -407,16 +518,10 @@ class BanditKMedoids(
 
     def _to_medoids(self, X):
         if callable(self.metric):
-            return np.array(
-                [
-                    [
-                        self.metric(x, medoid, **self._params)
-                        for medoid in self.cluster_centers_
-                    ]
-                    for x in X
-                ],
-                dtype=np.float64,
-            ).reshape(-1, self.n_clusters)
+            centers = self.cluster_centers_
+            return call_metric(
+                self.metric, X, centers, self._params, self.metric_batched
+            )
         if self.metric == "precomputed":
             return np.ascontiguousarray(X[:, self.medoid_indices_])
         return distances_between(X, self.cluster_centers_, self.metric, self._params)
@@ -434,7 +539,7 @@ class BanditKMedoids(
 
     @property
     def _n_features_out(self):
-        return self.n_clusters
+        return self.n_clusters_
 
 
 def _without_nan(distances):

@@ -215,9 +215,12 @@ class MedoidState:
         Of equal swaps the one whose arm comes first in the data is taken, then the one
         that removes the first medoid.
         """
+        return self.best_change(arms, self.swap_changes(arms))
+
+    def best_change(self, arms, changes):
+        """Return the best of some swaps, as `best_swap`, from what they change."""
         if len(arms) == 0:
             return None, None, np.inf
-        changes = self.swap_changes(arms)
         equal = changes <= changes.min() + EQUAL * abs(self.loss)
         i, removed = np.nonzero(equal)
         first = np.lexsort((removed, self.order[np.asarray(arms)[i]]))[0]

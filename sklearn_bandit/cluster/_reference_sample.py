@@ -80,12 +80,16 @@ class Sample:
         Bytes for tiles.
     n_threads : int
         OpenMP threads.
+    n_heavy : int, default=0
+        Leading references that are there for their weight, 0 or a block. The others
+        are in random order.
     """
 
-    def __init__(self, distances, block, cache_size, n_threads):
+    def __init__(self, distances, block, cache_size, n_threads, n_heavy=0):
         self.distances = distances
         self.n = distances.n
         self.block = min(block, distances.n)
+        self.n_heavy = n_heavy
         self.tiles = TileCache(distances, cache_size, n_threads)
         self._arms = np.arange(distances.n)
         self._n_threads = n_threads
@@ -115,19 +119,63 @@ class Sample:
         sums : ndarray
             What the means were computed from; until the next call.
         """
-        means = np.empty(len(arms))
-        removed = np.empty(len(arms), dtype=np.intc)
+        sums = self._plain_sums(clusters, 0, stop, arms, build)
+        return *self._best_means(clusters, sums, 1.0 / stop, arms), sums
+
+    def estimates(self, clusters, first, n_references, arms):
+        """Estimate the change by the best swap of some arms.
+
+        Parameters
+        ----------
+        clusters : MedoidState
+            The medoids so far.
+        first, n_references : int
+            Which references, and how many; the heavy ones are added.
+        arms : range
+            Positions.
+
+        Returns
+        -------
+        means, removed : ndarray of shape (len(arms),)
+            As of `means`.
+        """
+        n_heavy = self.n_heavy
+        first = min(first, max(self.n - n_references, 0) // self.block * self.block)
+        stop = min(first + n_references, self.n)
+        sums = self._plain_sums(clusters, first, stop, arms, build=False)
+        if n_heavy:
+            # The sample stands for all but the heavy ones.
+            sums *= (self.n - n_heavy) / (stop - first)
+            self._add(self._plain(clusters, False), self._range(arms), sums, 0, n_heavy)
+        scale = 1.0 / (self.n if n_heavy else stop - first)
+        return self._best_means(clusters, sums, scale, arms)
+
+    def _plain_sums(self, clusters, start, stop, arms, build):
+        """Sums of the costs of some arms over some references, without moments."""
         sums = self._zeros("known", len(arms), clusters, build, 1)
+        comparison = self._plain(clusters, build)
+        self._add(comparison, self._range(arms), sums, start, stop)
+        return sums
+
+    def _plain(self, clusters, build):
+        """Compare with changing nothing."""
         present = np.zeros(clusters.n, np.float32) if build else clusters.present()
         variate = ControlVariate.absent(clusters.n)
-        comparison = Comparison(clusters, present, variate, build)
-        self._add(comparison, self._arms[arms.start : arms.stop], sums, 0, stop)
-        reduce_means(sums, 1.0 / stop, means, removed)
+        return Comparison(clusters, present, variate, build)
+
+    def _range(self, arms):
+        return self._arms[arms.start : arms.stop]
+
+    def _best_means(self, clusters, sums, scale, arms):
+        """Least mean of each arm, and the medoid that is removed."""
+        means = np.empty(len(arms))
+        removed = np.empty(len(arms), dtype=np.intc)
+        reduce_means(sums, scale, means, removed)
         medoids = [x - arms.start for x in clusters.medoids if x in arms]
         means[medoids] = np.inf
-        return means, removed, sums
+        return means, removed
 
-    def survivors(self, clusters, leader, n_known, known=None, *, build):
+    def survivors(self, clusters, leader, n_known, known=None, *, build, first=None):
         """Compare all arms with the leader on the leading references.
 
         Parameters
@@ -144,6 +192,9 @@ class Sample:
             is changed.
         build : bool
             Costs of BUILD rather than SWAP.
+        first : int, default=None
+            Position at which the sample begins: whole blocks, and no less than
+            `n_known`, which it is by default. What is between is not looked at.
 
         Returns
         -------
@@ -162,10 +213,11 @@ class Sample:
             known[:, 0] += references.weights @ gaps
         group = 6 if comparison.variate.exists else 3
         sums = self._zeros("sums", self.n, clusters, build, group)
+        first = n_known if first is None else first
         survivors = Survivors(
-            self._arms, known, sums, n_known, comparison, self._n_threads
+            self._arms, known, sums, n_known, first, comparison, self._n_threads
         )
-        self.extend(survivors, min(n_known + self.block, self.n))
+        self.extend(survivors, min(first + self.block, self.n))
         return survivors
 
     def change_leader(self, survivors, leader):

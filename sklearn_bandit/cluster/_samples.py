@@ -2,9 +2,17 @@
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from .._compat import _check_sample_weight, validate_data
-from ._distances import FAST_METRICS
+from ._distances import FAST_METRICS, distances_between
+
+
+class Samples(BaseEstimator):
+    """Stands for an estimator where only samples and a metric are given."""
+
+    def __init__(self, metric):
+        self.metric = metric
 
 
 def check_samples(estimator, X, *, reset):
@@ -106,7 +114,7 @@ def check_weights(X, sample_weight, n_clusters):
     exponent : int
         The weights are ``weights * 2**exponent``.
     """
-    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_samples = n_samples_of(X)
     weights, exponent = np.ones(n_samples), 0
     if sample_weight is not None:
         weights = _check_sample_weight(
@@ -123,40 +131,70 @@ def check_weights(X, sample_weight, n_clusters):
     return weights, exponent
 
 
-def check_init(init, n_clusters, n_samples, order):
-    """Return `init`, as positions if it gives samples.
+def check_init(estimator, X, weights, params):
+    """Return the estimator's `init`: a name, or indices of samples.
 
     Parameters
     ----------
-    init : str or array-like of int
-        A name, or the first medoids.
-    n_clusters, n_samples : int
-        Number of medoids and samples.
-    order : ndarray
-        The sample at each position.
+    estimator : BanditKMedoids
+        Has `init`, `n_clusters` and the metric.
+    X : array, sparse matrix or sequence
+        The samples.
+    weights : ndarray of shape (n_samples,)
+        Their weights.
+    params : dict
+        Further arguments of the metric.
     """
+    init, n_clusters, n_samples = estimator.init, estimator.n_clusters, len(weights)
     if isinstance(init, str):
         return init
+    is_table = not callable(estimator.metric) and estimator.metric != "precomputed"
+    if is_table and getattr(init, "ndim", np.ndim(init)) == 2:
+        return _nearest_samples(estimator, init, X, weights, params)
     init = np.asarray(init)
     if init.shape != (n_clusters,) or init.dtype.kind not in "iu":
+        also = f", or {n_clusters} rows of coordinates" if is_table else ""
         raise ValueError(
             f"init must be {n_clusters} indices of samples, one for each "
-            f"cluster, got an array of shape {init.shape} and type {init.dtype}."
+            f"cluster{also}, got an array of shape {init.shape} and type {init.dtype}."
         )
     if len(set(init.tolist())) < len(init):
         raise ValueError("init names a sample twice.")
     if init.min() < 0 or init.max() >= n_samples:
         raise ValueError(f"init names a sample that is not in 0..{n_samples - 1}.")
-    positions = np.full(n_samples, -1)
-    positions[order] = np.arange(len(order))
-    if (positions[init] < 0).any():
+    if not weights[init].all():
         raise ValueError("init names a sample of weight zero.")
-    return positions[init]
+    return init.astype(np.intp)
+
+
+def _nearest_samples(estimator, init, X, weights, params):
+    """Return the samples nearest to given coordinates, each another one."""
+    init = check_samples(estimator, init, reset=False)
+    if init.shape[0] != estimator.n_clusters:
+        raise ValueError(
+            f"init has {init.shape[0]} rows of coordinates, but there are "
+            f"n_clusters={estimator.n_clusters}."
+        )
+    used = np.flatnonzero(weights)
+    to_init = distances_between(
+        take_samples(X, used), init, estimator.metric, params, estimator.n_jobs
+    )
+    chosen = []
+    for distances in to_init.T:
+        # A sample that is the nearest of two is the medoid of the first.
+        distances[chosen] = np.inf
+        chosen.append(int(np.argmin(distances)))
+    return used[chosen]
 
 
 def take_samples(X, which):
     """Return some of the samples."""
     return X[which] if hasattr(X, "shape") else [X[i] for i in which]
+
+
+def n_samples_of(X):
+    """Return the number of samples."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
 def _is_exact_in_float32(X):

@@ -17,11 +17,8 @@ from ._reference_sample import Sample
 # Up to this many samples "auto" computes everything. Seconds of one thread, "pam" and
 # "bandit", k = 10, medians of six subsets: at n = 2,000 MNIST 0.20 and 0.26, covertype
 # 0.10 both; at n = 5,000 1.21 and 0.92, 0.65 and 0.40. Benchmark: `kmedoids.cut-over`.
+# Beyond it is "eager", whose loss is that of "bandit" on average in a part of the time.
 AUTO_EXACT = 3000
-
-# Up to this many it follows PAM's path. Above, the distances of the first blocks, which
-# every step passes over, no longer fit into the default cache.
-AUTO_BANDIT = 100_000
 
 # Of the cache, the part for exact rows; the rest is for tiles.
 ROW_SHARE = 0.25
@@ -55,45 +52,69 @@ def choose_algorithm(algorithm, n_samples):
     """Return the algorithm that "auto" stands for, or the one that is given."""
     if algorithm != "auto":
         return algorithm
-    if n_samples <= AUTO_EXACT:
-        return "pam"
-    return "bandit" if n_samples <= AUTO_BANDIT else "eager"
+    return "pam" if n_samples <= AUTO_EXACT else "eager"
 
 
-def make_search(estimator, algorithm, distances, weights, n_threads):
-    """Build the search of a fit, within the estimator's `cache_size`.
+class Sources:
+    """What all searches of a fit share: exact rows, and the sample of references.
+
+    Parameters
+    ----------
+    estimator : BanditKMedoids
+        Has the parameters; its `cache_size` is divided here.
+    algorithm : {"pam", "bandit", "eager"}
+        Which search.
+    distances : Distances
+        Where distances come from.
+    n_threads : int
+        OpenMP threads.
+    n_heavy : int, default=0
+        Leading positions that are no random choice; see `draw_order`.
+    """
+
+    def __init__(self, estimator, algorithm, distances, n_threads, n_heavy=0):
+        self.algorithm = algorithm
+        self.order = distances.order
+        self.n_threads = n_threads
+        self.matrix = self.rows = self.sample = None
+        cache_size = estimator.cache_size
+        if algorithm != "pam":
+            self.rows = RowCache(distances, ROW_SHARE * cache_size)
+            room = (1 - ROW_SHARE) * cache_size
+            block = estimator.batch_size
+            self.sample = Sample(distances, block, room, n_threads, n_heavy)
+        elif distances.n**2 * distances.dtype.itemsize > cache_size:
+            self.rows = RowCache(distances, cache_size)
+        elif distances.n <= SMALL:
+            self.matrix = distances.matrix()
+        else:
+            self.rows = FullMatrix(distances)
+
+
+def make_search(estimator, sources, weights, n_clusters):
+    """Build the search of a number of clusters.
 
     Parameters
     ----------
     estimator : BanditKMedoids
         Has the parameters.
-    algorithm : {"pam", "bandit", "eager"}
-        Which search.
-    distances : Distances
-        Where distances come from.
+    sources : Sources
+        Distances.
     weights : ndarray of shape (n,)
         Weight of the sample at each position.
-    n_threads : int
-        OpenMP threads.
+    n_clusters : int
+        Number of medoids.
     """
-    n_clusters, cache_size = estimator.n_clusters, estimator.cache_size
-    if algorithm == "pam":
-        fits = distances.n**2 * distances.dtype.itemsize <= cache_size
-        if fits and distances.n <= SMALL:
-            matrix = distances.matrix()
-            clusters = SmallMedoidState(matrix, distances.order, weights, n_clusters)
-            return ExactSearch(clusters, estimator.tol)
-        rows = FullMatrix(distances) if fits else RowCache(distances, cache_size)
-    else:
-        rows = RowCache(distances, ROW_SHARE * cache_size)
-    clusters = MedoidState(rows, distances.order, weights, n_clusters, n_threads)
-    if algorithm == "pam":
+    order, n_threads = sources.order, sources.n_threads
+    if sources.matrix is not None:
+        clusters = SmallMedoidState(sources.matrix, order, weights, n_clusters)
         return ExactSearch(clusters, estimator.tol)
-    room = (1 - ROW_SHARE) * cache_size
-    sample = Sample(distances, estimator.batch_size, room, n_threads)
-    kind = {"bandit": BanditSearch, "eager": EagerSearch}[algorithm]
+    clusters = MedoidState(sources.rows, order, weights, n_clusters, n_threads)
+    if sources.sample is None:
+        return ExactSearch(clusters, estimator.tol)
+    kind = {"bandit": BanditSearch, "eager": EagerSearch}[sources.algorithm]
     parameters = estimator.tol, estimator.delta, estimator.max_exact
-    return kind(clusters, sample, *parameters)
+    return kind(clusters, sources.sample, *parameters)
 
 
 class Starts:
@@ -103,8 +124,10 @@ class Starts:
     ----------
     estimator : BanditKMedoids
         Has the parameters, and whom to tell.
-    search : ExactSearch or BanditSearch
-        What makes the steps.
+    make : callable
+        Makes the search of a number of clusters.
+    candidates : sequence of int
+        Numbers of clusters.
     init : str or ndarray
         A name, or positions of the first medoids.
     random_state : RandomState or None
@@ -113,15 +136,19 @@ class Starts:
     Attributes
     ----------
     best : Outcome or None
-        The best start so far.
+        The best start so far of the present number of clusters.
+    n_truncated : int
+        Searches that were cut short.
     """
 
-    def __init__(self, estimator, search, init, random_state):
+    def __init__(self, estimator, make, candidates, init, random_state):
         self.estimator = estimator
-        self.search = search
+        self.make = make
+        self.candidates = candidates
         self.init = init
         self.random_state = random_state
-        self.best = None
+        self.search = self.best = None
+        self.n_truncated = 0
         self._is_over = False
 
     def run(self, shown, hand_over):
@@ -136,29 +163,37 @@ class Starts:
 
         Returns
         -------
-        Outcome
-            The best.
+        list of Outcome
+            The best of each number of clusters; fewer if a callback has stopped it.
         """
-        estimator, clusters = self.estimator, self.search.clusters
+        estimator, outcomes = self.estimator, []
         n_init = self._n_init()
-        n_steps = n_init * (estimator.n_clusters + estimator.max_iter)
+        n_steps = n_init * sum(k + estimator.max_iter for k in self.candidates)
 
         def fitted():
-            now = self.best if self._is_over else clusters
+            now = self.best if self._is_over else self.search.clusters
+            if len(now.medoids) < self.search.clusters.n_clusters:
+                return None
             return hand_over(now.medoids, now.loss)
 
         with estimator._progress(n_steps, fitted=fitted, **shown) as progress:
             # With nobody to tell, telling would take longer than a step of small data.
             is_watched = estimator.verbose or callbacks_of(estimator)
             step = progress.step if is_watched else nullcontext
-            for _ in range(n_init):
-                outcome = self._run_one(progress, step)
-                if self.best is None or outcome.loss < self.best.loss:
-                    self.best = outcome
+            for k in self.candidates:
+                self.search, self.best = self.make(k), None
+                for _ in range(n_init):
+                    outcome = self._run_one(progress, step)
+                    if self.best is None or outcome.loss < self.best.loss:
+                        self.best = outcome
+                    if progress.should_stop:
+                        break
+                outcomes.append(self.best)
+                self.n_truncated += self.search.n_truncated
                 if progress.should_stop:
                     break
             self._is_over = True
-        return self.best
+        return outcomes
 
     def _n_init(self):
         """Return the number of starts: several only if the first medoids are random."""

@@ -27,6 +27,8 @@ class Survivors:
         Sums over the known references, and over the sample of the others.
     n_known : int
         Number of known references.
+    first : int
+        Position at which the sample begins.
     comparison : Comparison
         What the sums are of.
     n_threads : int
@@ -38,17 +40,17 @@ class Survivors:
         Least mean and least lower bound over the swaps of each arm, relative to the
         leader and times the distances' scale.
     n_used : int
-        References in the sums.
+        Position at which the sample ends.
     n_total : int
         Number of all references, which are all arms as well.
     """
 
-    def __init__(self, arms, known, sums, n_known, comparison, n_threads):
+    def __init__(self, arms, known, sums, n_known, first, comparison, n_threads):
         self.arms = arms
         self.known = known
         self.sums = sums
         self.n_known = n_known
-        self.n_used = n_known
+        self.first = self.n_used = first
         self.n_total = comparison.clusters.n
         self.comparison = comparison
         self.means = self.lower = None
@@ -73,13 +75,13 @@ class Survivors:
             tiles need no gathering then, and the distances serve later searches.
         """
         bounds = np.empty((2, len(self)))
-        n_sampled = self.n_used - self.n_known
+        n_sampled = self.n_used - self.first
         reduce_bounds(
             self.known,
             self.sums,
             SampleSizes(self.n_known, n_sampled, self.n_total),
             quantiles,
-            self.comparison.variate.counts(self.n_used),
+            self.comparison.variate.counts(self.n_used, self.first),
             self._totals,
             bounds,
             self._n_threads,
@@ -106,7 +108,8 @@ class Survivors:
         self.known[:, 0] += shift
         n_planes = n_groups * (6 if comparison.variate.exists else 3)
         self.sums = np.zeros((len(self.known), n_planes, ARM_TILE))
-        self.n_known = self.n_used
+        self.n_known += self.n_used - self.first
+        self.first = self.n_used
         self.comparison = comparison
         self._totals = comparison.variate.totals(self.arms)
 

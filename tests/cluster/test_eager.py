@@ -41,7 +41,7 @@ def test_arms_that_are_looked_at_in_turns_end_in_a_local_optimum(
 
 def test_loss_is_that_of_pam_on_average(hard_points):
     ratios, evaluations = [], []
-    for seed in range(8):
+    for seed in range(12):
         X = hard_points(2500, 5, seed + 100)
         exact = BanditKMedoids(6, algorithm="pam", n_jobs=1).fit(X)
         eager = BanditKMedoids(
@@ -49,8 +49,9 @@ def test_loss_is_that_of_pam_on_average(hard_points):
         ).fit(X)
         ratios.append(eager.inertia_ / exact.inertia_)
         evaluations.append(eager.n_distance_evaluations_ / 2500**2)
-    assert np.mean(ratios) < 1.001
-    assert np.mean(evaluations) < 0.55
+    # One ratio varies by 0.005: so does another local optimum of PAM's.
+    assert np.mean(ratios) < 1.004
+    assert np.mean(evaluations) < 0.35
 
 
 def test_tol_leaves_no_larger_improvement(hard_points):

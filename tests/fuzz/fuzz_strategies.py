@@ -264,7 +264,8 @@ def clustering_cases(draw, fixed=None, weights=WEIGHTS, **data):
     """Draw a case of BanditKMedoids: as `learning_cases`, without targets."""
     fixed = fixed or {}
     data = {"most_rows": 1025, "most_features": 257, "layouts": LAYOUTS} | data
-    params = draw(parameters(cluster.BanditKMedoids, (*fixed, "n_clusters")))
+    others = "n_clusters", "k_range", "metric_batched"
+    params = draw(parameters(cluster.BanditKMedoids, (*fixed, *others)))
     return {
         "estimator": "BanditKMedoids",
         "params": {"n_clusters": draw(st.integers(1, 12))} | params | fixed,

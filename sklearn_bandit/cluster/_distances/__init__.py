@@ -3,7 +3,8 @@
 - ``base``: the interface: tiles, rows or the whole matrix, by position
 - ``dense``: Euclidean, cosine and l1 distances of dense rows, with the kernels
   ``prepared_rows``, ``tiles``, ``rows``, ``row_sums`` and ``panels``
-- ``blocks``: metrics of scikit-learn, precomputed distances, any callable
+- ``blocks``: metrics of scikit-learn, precomputed distances
+- ``callables``: a function of the user's
 - ``between``: distances of the rows of two arrays, for prediction
 - ``cache``: distances that are kept, within a number of bytes
 - ``scaling``, ``blas_threads``: what they share
@@ -13,8 +14,9 @@ from scipy import sparse
 
 from .base import Distances
 from .between import FAST_METRICS, distances_between, fix_params
-from .blocks import CallableDistances, PairwiseDistances, PrecomputedDistances
+from .blocks import PairwiseDistances, PrecomputedDistances
 from .cache import RowCache, TileCache
+from .callables import CallableDistances, call_metric
 from .dense import DenseDistances
 from .tiles import ARM_TILE
 
@@ -24,13 +26,14 @@ __all__ = [
     "Distances",
     "RowCache",
     "TileCache",
+    "call_metric",
     "distances_between",
     "fix_params",
     "make_distances",
 ]
 
 
-def make_distances(X, metric, params, order, cache_size, n_threads, n_jobs):
+def make_distances(X, metric, params, order, cache_size, n_threads, n_jobs, **calls):
     """Return the `Distances` for a metric.
 
     Parameters
@@ -47,9 +50,11 @@ def make_distances(X, metric, params, order, cache_size, n_threads, n_jobs):
         Bytes for the table of a callable's values.
     n_threads, n_jobs : int
         Threads of our kernels, jobs of scikit-learn's metrics.
+    **calls
+        How a callable is called: `symmetric` and `batched` of `CallableDistances`.
     """
     if callable(metric):
-        return CallableDistances(X, metric, params, order, cache_size)
+        return CallableDistances(X, metric, params, order, cache_size, **calls)
     if metric == "precomputed":
         return PrecomputedDistances(X, order)
     if metric in FAST_METRICS and not sparse.issparse(X) and not params:

@@ -3,7 +3,6 @@
 from abc import abstractmethod
 
 import numpy as np
-from scipy import sparse
 
 from .base import Distances, tiles_shape
 from .between import FAST_METRICS, distances_between
@@ -100,52 +99,3 @@ class PrecomputedDistances(BlockDistances):
     def _block(self, samples, medoids):
         self.n_evaluations += len(samples) * len(medoids)
         return self._X[samples[:, None], medoids]
-
-
-class CallableDistances(BlockDistances):
-    """A function of two objects, called once for each pair as long as memory allows.
-
-    Parameters
-    ----------
-    X : sequence
-        Any objects.
-    metric : callable
-        ``metric(sample, medoid, **params)``.
-    memory : int
-        Bytes for the table of pairs. Too little for all pairs means no table: then a
-        pair is evaluated again when it is asked for again.
-    """
-
-    def __init__(self, X, metric, params, order, memory):
-        super().__init__(order, np.float64)
-        self._X = X
-        self._metric = metric
-        self._params = params
-        self._table = None
-        n_objects = len(X) if not sparse.issparse(X) else X.shape[0]
-        if 9 * n_objects**2 <= memory:
-            # Neither array takes memory before it is written to.
-            self._table = np.empty((n_objects, n_objects))
-            self._known = np.zeros((n_objects, n_objects), dtype=bool)
-
-    def _block(self, samples, medoids):
-        if self._table is None:
-            return self._evaluate(
-                np.repeat(samples, len(medoids)), np.tile(medoids, len(samples))
-            ).reshape(len(samples), len(medoids))
-        grid = np.ix_(samples, medoids)
-        i, j = np.nonzero(~self._known[grid])
-        i, j = samples[i], medoids[j]
-        self._table[i, j] = self._evaluate(i, j)
-        self._known[i, j] = True
-        return self._table[grid]
-
-    def _evaluate(self, samples, medoids):
-        X, metric, params = self._X, self._metric, self._params
-        values = np.empty(len(samples))
-        for p, (i, j) in enumerate(
-            zip(samples.tolist(), medoids.tolist(), strict=True)
-        ):
-            values[p] = metric(X[i], X[j], **params)
-            self.n_evaluations += 1
-        return values

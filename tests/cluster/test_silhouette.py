@@ -1,0 +1,130 @@
+"""Silhouettes of medoids: exact, within intervals, and the choice they make."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import pairwise_distances
+
+from sklearn_bandit.cluster import BanditKMedoids, medoid_silhouette
+
+
+def by_hand(X, medoids):
+    two = np.sort(pairwise_distances(X, X[medoids]), axis=1)[:, :2]
+    return 1 - two[:, 0] / two[:, 1]
+
+
+def blobs(n, centers, seed, std=1.5):
+    return make_blobs(n, 4, centers=centers, cluster_std=std, random_state=seed)[0]
+
+
+def test_exact_is_that_of_the_kmedoids_package():
+    kmedoids = pytest.importorskip("kmedoids")
+    X, medoids = blobs(400, 4, 0), np.array([3, 77, 150, 333])
+    found = medoid_silhouette(X, medoids)
+    mean, values = kmedoids.medoid_silhouette(
+        pairwise_distances(X), medoids, samples=True
+    )
+    np.testing.assert_allclose(found.mean, mean, rtol=1e-6)
+    np.testing.assert_allclose(found.samples, values, rtol=1e-5, atol=1e-6)
+    assert found.exact
+    assert found.radius == 0
+
+
+def test_any_metric_has_the_same_silhouettes():
+    X, medoids = blobs(300, 3, 1), [5, 100, 200]
+    expected = by_hand(X, medoids).mean()
+    D = pairwise_distances(X)
+
+    def one(a, b):
+        return np.sqrt(((a - b) ** 2).sum())
+
+    for found in (
+        medoid_silhouette(X, medoids),
+        medoid_silhouette(D, medoids, metric="precomputed"),
+        medoid_silhouette(X, medoids, metric=one),
+        medoid_silhouette(X, medoids, metric=pairwise_distances, metric_batched=True),
+    ):
+        np.testing.assert_allclose(found.mean, expected, rtol=1e-6)
+
+
+def test_weights_are_repetitions():
+    X, medoids = blobs(200, 3, 2), [5, 100, 150]
+    counts = np.random.default_rng(0).integers(0, 4, 200)
+    weighted = medoid_silhouette(X, medoids, sample_weight=counts)
+    expected = np.average(by_hand(X, medoids), weights=counts)
+    np.testing.assert_allclose(weighted.mean, expected)
+
+
+def test_intervals_cover():
+    X = blobs(20_000, 6, 3, std=4.0)
+    medoids = BanditKMedoids(6, random_state=0).fit(X).medoid_indices_
+    exact = by_hand(X, medoids).mean()
+    n_missed, n_used = 0, []
+    for seed in range(100):
+        found = medoid_silhouette(X, medoids, tol=0.03, delta=0.1, random_state=seed)
+        low, high = found.interval
+        assert found.radius <= 0.03
+        n_missed += not low <= exact <= high
+        n_used.append(len(found.samples))
+    assert n_missed <= 10
+    assert np.mean(n_used) < 10_000
+
+
+@pytest.mark.parametrize("n_samples", [1000, 6000])
+def test_auto_is_the_choice_of_the_exact_silhouettes(n_samples):
+    n_same, n_runs = 0, 20
+    for seed in range(n_runs):
+        X = blobs(n_samples, 3 + seed % 4, seed)
+        model = BanditKMedoids("auto", k_range=(2, 8), random_state=seed).fit(X)
+        exact = [
+            BanditKMedoids(k, random_state=seed).fit(X).medoid_indices_
+            for k in range(2, 9)
+        ]
+        best = 2 + int(np.argmax([by_hand(X, m).mean() for m in exact]))
+        n_same += model.n_clusters_ == best == model.silhouettes_.best
+        assert len(model.medoid_indices_) == model.n_clusters_
+        assert model.silhouettes_.n_clusters.tolist() == list(range(2, 9))
+    # delta = 0.01
+    assert n_same >= n_runs - 1
+
+
+def test_auto_with_weights_and_callables():
+    words = ["aaa", "aab", "aba", "zzzzzz", "zzzzzy", "zzzyzz", "mmmmmmmmmmm"]
+
+    def distance(a, b):
+        return sum(x != y for x, y in zip(a, b, strict=False)) + abs(len(a) - len(b))
+
+    model = BanditKMedoids("auto", k_range=(2, 4), metric=distance)
+    assert model.fit(words).n_clusters_ == 3
+    assert model.fit(words, sample_weight=np.arange(1, 8)).silhouettes_.exact
+    assert model.transform(words).shape == (7, model.n_clusters_)
+
+
+@pytest.mark.parametrize(
+    ("params", "match"),
+    [
+        ({"k_range": (1, 4)}, "at least 2"),
+        ({"k_range": (5, 3)}, "ascending"),
+        ({"k_range": (2, 3, 4)}, "least and the largest"),
+        ({"k_range": (2.0, 3.0)}, "least and the largest"),
+        ({"init": [0, 1]}, "init must be a name"),
+        ({"k_range": (2, 60)}, "n_samples=50"),
+    ],
+)
+def test_auto_refuses(params, match):
+    with pytest.raises(ValueError, match=match):
+        BanditKMedoids("auto", **params).fit(blobs(50, 2, 0))
+
+
+@pytest.mark.parametrize(
+    ("medoids", "match"),
+    [
+        ([1], "at least two"),
+        ([1.0, 2.0], "at least two"),
+        ([1, 1], "twice"),
+        ([1, 50], "not in 0..49"),
+    ],
+)
+def test_bad_medoids(medoids, match):
+    with pytest.raises(ValueError, match=match):
+        medoid_silhouette(blobs(50, 2, 0), medoids)
