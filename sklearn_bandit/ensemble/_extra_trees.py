@@ -86,6 +86,11 @@ class ExtraTreesClassifier(
         Number of random thresholds per feature and node, of which the best is taken; 1
         as in scikit-learn, "sqrt" of the number of features as in the thesis. More make
         trees better and more alike.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -150,6 +155,9 @@ class ExtraTreesClassifier(
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -197,6 +205,7 @@ class ExtraTreesClassifier(
         max_samples=None,
         monotonic_cst=None,
         n_thresholds=1,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -230,6 +239,7 @@ class ExtraTreesClassifier(
         self.estimator = ExtraTreeClassifier()
         self.estimator_params = (*TREE_PARAMETERS, "n_thresholds")
         self.n_thresholds = n_thresholds
+        self.categorical_features = categorical_features
         self.solver = solver
         self.max_bins = max_bins
         self.delta = delta
@@ -307,6 +317,11 @@ class ExtraTreesRegressor(
         Number of random thresholds per feature and node, of which the best is taken; 1
         as in scikit-learn, "sqrt" of the number of features as in the thesis. More make
         trees better and more alike.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -362,6 +377,9 @@ class ExtraTreesRegressor(
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -407,6 +425,7 @@ class ExtraTreesRegressor(
         max_samples=None,
         monotonic_cst=None,
         n_thresholds=1,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -438,6 +457,7 @@ class ExtraTreesRegressor(
         self.estimator = ExtraTreeRegressor()
         self.estimator_params = (*TREE_PARAMETERS, "n_thresholds")
         self.n_thresholds = n_thresholds
+        self.categorical_features = categorical_features
         self.solver = solver
         self.max_bins = max_bins
         self.delta = delta

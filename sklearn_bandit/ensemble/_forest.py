@@ -28,7 +28,6 @@ from sklearn_bandit._compat import (
     class_weights,
     make_estimator,
     set_oob_score,
-    validate_data,
     validate_estimator,
     with_callbacks,
 )
@@ -50,7 +49,11 @@ from sklearn_bandit.tree._building import (
     as_counts,
     root_cost,
 )
-from sklearn_bandit.tree._data import draw_counts, pack_samples
+from sklearn_bandit.tree._data import (
+    CategoricalInputMixin,
+    draw_counts,
+    pack_samples,
+)
 
 from ._forest_prediction import ForestPrediction
 
@@ -83,12 +86,10 @@ TREE_PARAMETERS = (
 )
 
 
-class BanditForest(ForestPrediction, SparseInputMixin, ProgressMixin):
+class BanditForest(
+    ForestPrediction, CategoricalInputMixin, SparseInputMixin, ProgressMixin
+):
     """What the forests share: fitting."""
-
-    # Features are numbers: scikit-learn's prediction, from 1.10 on, reads these.
-    is_categorical_ = None
-    _categorical_encoder = None
 
     _sampling_policy = SamplingPolicy()
 
@@ -121,7 +122,7 @@ class BanditForest(ForestPrediction, SparseInputMixin, ProgressMixin):
 
     def _fit_forest(self, X, y, sample_weight):
         shown = {"X": X, "y": y, "sample_weight": sample_weight}
-        X, y = self._validate(X, y)
+        X, y, encoder = self._validate(X, y)
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, X)
         if not self.bootstrap and self.max_samples is not None:
@@ -136,6 +137,7 @@ class BanditForest(ForestPrediction, SparseInputMixin, ProgressMixin):
         codes, n_classes, weights = self._encode(y, sample_weight)
         random_state = check_random_state(self.random_state)
         X, codes, weights, features = self._choose_patch(X, codes, weights)
+        self._order_categories(encoder, X, features, codes, n_classes, weights)
         self._n_samples = X.shape[0]
         self._sample_weight = weights
         self._n_samples_bootstrap = None
@@ -199,11 +201,10 @@ class BanditForest(ForestPrediction, SparseInputMixin, ProgressMixin):
         return self.warm_start and hasattr(self, "estimators_")
 
     def _validate(self, X, y):
-        """Check the training set; y becomes two-dimensional."""
+        """Check the training set; y becomes two-dimensional, categories numbers."""
         if issparse(y):
             raise ValueError("sparse multilabel-indicator for y is not supported.")
-        X, y = validate_data(
-            self,
+        X, y, encoder = self._validate_training(
             X,
             y,
             multi_output=True,
@@ -221,7 +222,7 @@ class BanditForest(ForestPrediction, SparseInputMixin, ProgressMixin):
             )
         if y.ndim == 1:
             y = y.reshape(-1, 1)
-        return X, y
+        return X, y, encoder
 
     def _encode(self, y, sample_weight):
         """Encode classes and multiply the weights by those of the classes."""
@@ -242,6 +243,16 @@ class BanditForest(ForestPrediction, SparseInputMixin, ProgressMixin):
     def _choose_patch(self, X, codes, weights):
         """Choose the samples and features of the whole forest: here, all of them."""
         return X, codes, weights, None
+
+    def _order_categories(self, encoder, *training_set):
+        """As trees do; those of a warm start must have been given the same numbers."""
+        before = self.category_encoder_
+        super()._order_categories(encoder, *training_set)
+        if self._is_warm() and before != encoder:
+            raise ValueError(
+                "With warm_start the training set must stay the same: categories are "
+                "ordered by their mean targets in it."
+            )
 
     def _fitted_so_far(self, trees):
         """Return the attributes of a forest of these trees; None if there are none."""

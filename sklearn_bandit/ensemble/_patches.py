@@ -144,6 +144,11 @@ class RandomPatchesClassifier(
         Share of the samples in the patch that the whole forest sees.
     patch_features : float, default=0.85
         Share of the features in the patch.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -212,6 +217,9 @@ class RandomPatchesClassifier(
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -260,6 +268,7 @@ class RandomPatchesClassifier(
         monotonic_cst=None,
         patch_samples=0.7,
         patch_features=0.85,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -294,6 +303,7 @@ class RandomPatchesClassifier(
         self.estimator_params = TREE_PARAMETERS
         self.patch_samples = patch_samples
         self.patch_features = patch_features
+        self.categorical_features = categorical_features
         self.solver = solver
         self.max_bins = max_bins
         self.delta = delta
@@ -371,6 +381,11 @@ class RandomPatchesRegressor(
         Share of the samples in the patch that the whole forest sees.
     patch_features : float, default=0.85
         Share of the features in the patch.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -430,6 +445,9 @@ class RandomPatchesRegressor(
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -476,6 +494,7 @@ class RandomPatchesRegressor(
         monotonic_cst=None,
         patch_samples=0.7,
         patch_features=0.85,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -508,6 +527,7 @@ class RandomPatchesRegressor(
         self.estimator_params = TREE_PARAMETERS
         self.patch_samples = patch_samples
         self.patch_features = patch_features
+        self.categorical_features = categorical_features
         self.solver = solver
         self.max_bins = max_bins
         self.delta = delta

@@ -80,6 +80,11 @@ class RandomForestClassifier(
         Monotonic constraints: 1 the prediction (probability of the second class) must
         not decrease with the feature, -1 it must not increase, 0 none. Nodes are then
         searched exactly.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -144,6 +149,9 @@ class RandomForestClassifier(
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -189,6 +197,7 @@ class RandomForestClassifier(
         ccp_alpha=0.0,
         max_samples=None,
         monotonic_cst=None,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -221,6 +230,7 @@ class RandomForestClassifier(
         )
         self.estimator = DecisionTreeClassifier()
         self.estimator_params = TREE_PARAMETERS
+        self.categorical_features = categorical_features
         self.solver = solver
         self.max_bins = max_bins
         self.delta = delta
@@ -295,6 +305,11 @@ class RandomForestRegressor(
         Monotonic constraints: 1 the prediction (probability of the second class) must
         not decrease with the feature, -1 it must not increase, 0 none. Nodes are then
         searched exactly.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -350,6 +365,9 @@ class RandomForestRegressor(
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -393,6 +411,7 @@ class RandomForestRegressor(
         ccp_alpha=0.0,
         max_samples=None,
         monotonic_cst=None,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -423,6 +442,7 @@ class RandomForestRegressor(
         )
         self.estimator = DecisionTreeRegressor()
         self.estimator_params = TREE_PARAMETERS
+        self.categorical_features = categorical_features
         self.solver = solver
         self.max_bins = max_bins
         self.delta = delta
