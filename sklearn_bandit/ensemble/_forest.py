@@ -6,6 +6,8 @@ scikit-learn's forests.
 
 import warnings
 from dataclasses import dataclass
+from itertools import chain
+from numbers import Integral, Real
 from typing import Self
 
 import numpy as np
@@ -21,6 +23,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn_bandit._compat import (
     DRAWS_BY_WEIGHT,
     MAX_INT,
+    Interval,
+    StrOptions,
     _fit_context,
     bootstrap_indices,
     bootstrap_size,
@@ -56,6 +60,7 @@ from sklearn_bandit.tree._data import (
 )
 
 from ._forest_prediction import ForestPrediction
+from ._n_trees import Settling
 
 # Tells the draws of rows that bins are made of from the draws of the first tree.
 BIN_STREAM = 1
@@ -63,6 +68,13 @@ BIN_STREAM = 1
 # Seeds that are tried for draws with any weight. As many draws as samples leave out a
 # sample in a third of the cases: only far fewer draws need more than a few seeds.
 MAX_SEEDS = 100
+
+# Parameters of forests that neither scikit-learn's nor their trees have.
+FOREST_CONSTRAINTS = {
+    "n_estimators": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    "max_estimators": [Interval(Integral, 1, None, closed="left")],
+    "oob_tol": [Interval(Real, 0.0, None, closed="left")],
+}
 
 # What a forest passes on to its trees. The budget is its own: it pays for each tree.
 TREE_PARAMETERS = (
@@ -130,6 +142,11 @@ class BanditForest(
                 "`max_sample` cannot be set if `bootstrap=False`. "
                 "Either switch to `bootstrap=True` or set `max_sample=None`."
             )
+        if not self.bootstrap and self.n_estimators == "auto":
+            raise ValueError(
+                'n_estimators="auto" judges by out-of-bag samples, which are only '
+                "available if bootstrap=True."
+            )
         if not self.bootstrap and self.oob_score:
             raise ValueError("Out of bag estimation only available if bootstrap=True")
 
@@ -148,7 +165,10 @@ class BanditForest(
         validate_estimator(self)
 
         old = list(self.estimators_) if self._is_warm() else []
-        n_more = self.n_estimators - len(old)
+        n_trees = self.n_estimators
+        if n_trees == "auto":
+            n_trees = max(self.max_estimators, len(old))
+        n_more = n_trees - len(old)
         if n_more < 0:
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be larger or equal to "
@@ -163,9 +183,10 @@ class BanditForest(
         else:
             # The seeds that these trees would have without a warm start.
             random_state.randint(MAX_INT, size=len(old))
-            trees = [make_estimator(self, random_state) for _ in range(n_more)]
+            trees = (make_estimator(self, random_state) for _ in range(n_more))
+            first = next(trees)
             # All trees of a forest, those of a warm start too, have the same bins.
-            first_seed = (old or trees)[0].random_state
+            first_seed = (old or [first])[0].random_state
             packed = pack_samples(
                 self,
                 X,
@@ -184,8 +205,15 @@ class BanditForest(
                 self._sampling_policy,
             )
             spent = self.n_insertions_ if old else 0
-            new = self._grow_trees(trees, training_set, old, spent, shown)
+            settling = None
+            if self.n_estimators == "auto":
+                settling = Settling(self, X, training_set, self._draws(), first_seed)
+            trees = chain([first], trees)
+            new = self._grow_trees(
+                trees, n_more, training_set, old, spent, shown, settling
+            )
             self.estimators_ = old + new
+            self.n_estimators_ = len(self.estimators_)
             self.n_insertions_ = spent + sum(tree.n_insertions_ for tree in new)
             self.n_sampled_nodes_ = sum(
                 tree.n_sampled_nodes_ for tree in self.estimators_
@@ -266,53 +294,70 @@ class BanditForest(
             }
         return attributes
 
-    def _grow_trees(self, trees, training_set, old, spent, shown):
-        """Grow trees in threads or, within a budget, one after the other."""
+    def _draws(self):
+        """Return how the samples of trees are drawn."""
+        return Draws(
+            self._n_samples_bootstrap,
+            self._sample_weight,
+            balance=getattr(self, "class_weight", None) == "balanced_subsample",
+        )
+
+    def _grow_trees(self, trees, n_most, training_set, old, spent, shown, settling):
+        """Grow trees, all of them or until the forest is settled."""
         done = []
         shown["fitted"] = lambda: self._fitted_so_far(old + done)
         options = {
-            "draws": Draws(
-                self._n_samples_bootstrap,
-                self._sample_weight,
-                balance=getattr(self, "class_weight", None) == "balanced_subsample",
-            ),
+            "draws": self._draws(),
             "verbose": self.verbose,
-            "n_trees": len(trees),
+            "n_trees": n_most,
         }
+        batches = (
+            [list(trees)]
+            if settling is None
+            else settling.batches(trees, lambda: old + done)
+        )
         # The lines that `verbose` asks for are joblib's and `grow_one`'s.
-        with self._progress(len(trees), verbose=False, **shown) as progress:
-            if self.max_insertions is not None:
-                self._grow_within_budget(
-                    trees,
-                    training_set,
-                    self.max_insertions - spent,
-                    options,
-                    progress,
-                    done,
-                )
-                return done
-            # Trees are only waited for one by one if there is somebody to tell.
-            watched = {"return_as": "generator"} if callbacks_of(self) else {}
-            grown = Parallel(
-                n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads", **watched
-            )(
-                delayed(grow_one)(tree, training_set, i, **options)
-                for i, tree in enumerate(trees)
-            )
-            if not watched:
-                return grown
-            for _ in trees:
-                with progress.step("tree"):
-                    done.append(next(grown))
-                if progress.should_stop:
-                    grown.close()
+        with self._progress(n_most, verbose=False, **shown) as progress:
+            for batch in batches:
+                n_wanted = len(done) + len(batch)
+                left = None
+                if self.max_insertions is not None:
+                    left = self.max_insertions - spent
+                    left -= sum(tree.n_insertions_ for tree in done)
+                self._grow_batch(batch, training_set, left, options, progress, done)
+                if len(done) < n_wanted or progress.should_stop:
                     break
-            return done
+        return done
+
+    def _grow_batch(self, trees, training_set, budget, options, progress, done):
+        """Grow trees in threads or, within a budget, one after the other."""
+        if budget is not None:
+            self._grow_within_budget(
+                trees, training_set, budget, options, progress, done
+            )
+            return
+        # Trees are only waited for one by one if there is somebody to tell.
+        watched = {"return_as": "generator"} if callbacks_of(self) else {}
+        grown = Parallel(
+            n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads", **watched
+        )(
+            delayed(grow_one)(tree, training_set, i, **options)
+            for i, tree in enumerate(trees, start=len(done))
+        )
+        if not watched:
+            done += grown
+            return
+        for _ in trees:
+            with progress.step("tree"):
+                done.append(next(grown))
+            if progress.should_stop:
+                grown.close()
+                break
 
     @staticmethod
     def _grow_within_budget(trees, training_set, budget, options, progress, grown):
         """Grow one tree after the other as long as the next can be paid for."""
-        for i, tree in enumerate(trees):
+        for i, tree in enumerate(trees, start=len(grown)):
             if grown and budget < root_cost(tree, training_set):
                 break
             with progress.step("tree"):
@@ -335,7 +380,11 @@ class BanditForest(
                 "continuous-multioutput, binary, multiclass, multilabel-indicator."
             )
         scoring = self.oob_score if callable(self.oob_score) else None
-        set_oob_score(self, X.astype(np.float32, copy=False), codes, scoring)
+        set_oob_score(self, self._as_trees_see(X), codes, scoring)
+
+    def _as_trees_see(self, X):
+        """Return rows of the training set as the trees take them in prediction."""
+        return X.astype(np.float32, copy=False)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn_bandit.tree._building import PARAMETER_CONSTRAINTS
 from sklearn_bandit.tree._data import allows_missing
 
-from ._forest import TREE_PARAMETERS, BanditForest
+from ._forest import FOREST_CONSTRAINTS, TREE_PARAMETERS, BanditForest
 from ._forest_prediction import (
     VOTING_CONSTRAINTS,
     ForestClassifierMixin,
@@ -57,12 +57,11 @@ class PatchForest(BanditForest):
                 raise ValueError("All samples of the patch have weight zero.")
         return X[rows][:, features], codes[rows], weights, features
 
-    def _score_out_of_bag(self, X, codes):
-        """Score on the samples of the patch that a tree did not draw."""
-        # Trees know the features by their original numbers.
+    def _as_trees_see(self, X):
+        """Put the features of the patch in their places among all."""
         columns = np.zeros((X.shape[0], self.n_features_in_), dtype=np.float32)
         columns[:, self.patch_features_] = X.toarray() if hasattr(X, "toarray") else X
-        super()._score_out_of_bag(columns, codes)
+        return columns
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:
@@ -86,8 +85,10 @@ class RandomPatchesClassifier(
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees. With `max_insertions` it is the most that are grown.
+    n_estimators : int or "auto", default=100
+        Number of trees. With `max_insertions` it is the most that are grown. "auto"
+        adds trees until more would not change the out-of-bag score by more than
+        `oob_tol`; it needs `bootstrap`.
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         What a split is to decrease: the Gini impurity or the Shannon entropy (two names
         for the same).
@@ -183,6 +184,13 @@ class RandomPatchesClassifier(
         Budget of insertions into histograms for the whole forest (trees are grown until
         it is used up); nodes whose search it does not allow become leaves. It is never
         exceeded.
+    max_estimators : int, default=1000
+        Most trees that ``n_estimators="auto"`` grows.
+    oob_tol : float, default=0.005
+        With ``n_estimators="auto"``, how far below that of infinitely many trees the
+        out-of-bag score may be, up to the probability `delta`: R², or for classes the
+        same share of the Brier score of a constant prediction. Half of it takes twice
+        as many trees.
     predict_delta : float, default=0.0
         Probability, for each sample, that `predict` returns another class than that of
         all trees. Above 0 it asks trees until the class is clear, which takes a few of
@@ -195,6 +203,8 @@ class RandomPatchesClassifier(
         The template of the trees.
     estimators_ : list of estimators
         The trees.
+    n_estimators_ : int
+        Number of trees.
     estimators_samples_ : list of arrays
         Samples that each tree was fitted to.
     oob_score_ : float
@@ -240,6 +250,7 @@ class RandomPatchesClassifier(
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.RandomForestClassifier),
         **PARAMETER_CONSTRAINTS,
+        **FOREST_CONSTRAINTS,
         **VOTING_CONSTRAINTS,
         **PATCH_CONSTRAINTS,
     }
@@ -276,6 +287,8 @@ class RandomPatchesClassifier(
         tol=0.1,
         radius="paired",
         max_insertions=None,
+        max_estimators=1000,
+        oob_tol=0.005,
         predict_delta=0.0,
     ):
         super().__init__(
@@ -311,6 +324,8 @@ class RandomPatchesClassifier(
         self.tol = tol
         self.radius = radius
         self.max_insertions = max_insertions
+        self.max_estimators = max_estimators
+        self.oob_tol = oob_tol
         self.predict_delta = predict_delta
 
 
@@ -325,8 +340,10 @@ class RandomPatchesRegressor(
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees. With `max_insertions` it is the most that are grown.
+    n_estimators : int or "auto", default=100
+        Number of trees. With `max_insertions` it is the most that are grown. "auto"
+        adds trees until more would not change the out-of-bag score by more than
+        `oob_tol`; it needs `bootstrap`.
     criterion : {"squared_error", "friedman_mse", "poisson", "absolute_error"}, \
             default="squared_error"
         What a split is to decrease: the squared error ("friedman_mse" is the same),
@@ -420,6 +437,13 @@ class RandomPatchesRegressor(
         Budget of insertions into histograms for the whole forest (trees are grown until
         it is used up); nodes whose search it does not allow become leaves. It is never
         exceeded.
+    max_estimators : int, default=1000
+        Most trees that ``n_estimators="auto"`` grows.
+    oob_tol : float, default=0.005
+        With ``n_estimators="auto"``, how far below that of infinitely many trees the
+        out-of-bag score may be, up to the probability `delta`: R², or for classes the
+        same share of the Brier score of a constant prediction. Half of it takes twice
+        as many trees.
 
     Attributes
     ----------
@@ -427,6 +451,8 @@ class RandomPatchesRegressor(
         The template of the trees.
     estimators_ : list of estimators
         The trees.
+    n_estimators_ : int
+        Number of trees.
     estimators_samples_ : list of arrays
         Samples that each tree was fitted to.
     oob_score_ : float
@@ -468,6 +494,7 @@ class RandomPatchesRegressor(
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.RandomForestRegressor),
         **PARAMETER_CONSTRAINTS,
+        **FOREST_CONSTRAINTS,
         **PATCH_CONSTRAINTS,
     }
 
@@ -502,6 +529,8 @@ class RandomPatchesRegressor(
         tol=0.1,
         radius="paired",
         max_insertions=None,
+        max_estimators=1000,
+        oob_tol=0.005,
     ):
         super().__init__(
             n_estimators=n_estimators,
@@ -535,3 +564,5 @@ class RandomPatchesRegressor(
         self.tol = tol
         self.radius = radius
         self.max_insertions = max_insertions
+        self.max_estimators = max_estimators
+        self.oob_tol = oob_tol

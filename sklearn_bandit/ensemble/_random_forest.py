@@ -6,7 +6,7 @@ from sklearn_bandit._compat import parameter_constraints
 from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn_bandit.tree._building import PARAMETER_CONSTRAINTS
 
-from ._forest import TREE_PARAMETERS, BanditForest
+from ._forest import FOREST_CONSTRAINTS, TREE_PARAMETERS, BanditForest
 from ._forest_prediction import (
     VOTING_CONSTRAINTS,
     ForestClassifierMixin,
@@ -26,8 +26,10 @@ class RandomForestClassifier(
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees. With `max_insertions` it is the most that are grown.
+    n_estimators : int or "auto", default=100
+        Number of trees. With `max_insertions` it is the most that are grown. "auto"
+        adds trees until more would not change the out-of-bag score by more than
+        `oob_tol`; it needs `bootstrap`.
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         What a split is to decrease: the Gini impurity or the Shannon entropy (two names
         for the same).
@@ -119,6 +121,13 @@ class RandomForestClassifier(
         Budget of insertions into histograms for the whole forest (trees are grown until
         it is used up); nodes whose search it does not allow become leaves. It is never
         exceeded.
+    max_estimators : int, default=1000
+        Most trees that ``n_estimators="auto"`` grows.
+    oob_tol : float, default=0.005
+        With ``n_estimators="auto"``, how far below that of infinitely many trees the
+        out-of-bag score may be, up to the probability `delta`: R², or for classes the
+        same share of the Brier score of a constant prediction. Half of it takes twice
+        as many trees.
     predict_delta : float, default=0.0
         Probability, for each sample, that `predict` returns another class than that of
         all trees. Above 0 it asks trees until the class is clear, which takes a few of
@@ -131,6 +140,8 @@ class RandomForestClassifier(
         The template of the trees.
     estimators_ : list of estimators
         The trees.
+    n_estimators_ : int
+        Number of trees.
     estimators_samples_ : list of arrays
         Samples that each tree was fitted to.
     oob_score_ : float
@@ -172,6 +183,7 @@ class RandomForestClassifier(
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.RandomForestClassifier),
         **PARAMETER_CONSTRAINTS,
+        **FOREST_CONSTRAINTS,
         **VOTING_CONSTRAINTS,
     }
 
@@ -205,6 +217,8 @@ class RandomForestClassifier(
         tol=0.1,
         radius="paired",
         max_insertions=None,
+        max_estimators=1000,
+        oob_tol=0.005,
         predict_delta=0.0,
     ):
         super().__init__(
@@ -238,6 +252,8 @@ class RandomForestClassifier(
         self.tol = tol
         self.radius = radius
         self.max_insertions = max_insertions
+        self.max_estimators = max_estimators
+        self.oob_tol = oob_tol
         self.predict_delta = predict_delta
 
 
@@ -253,8 +269,10 @@ class RandomForestRegressor(
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees. With `max_insertions` it is the most that are grown.
+    n_estimators : int or "auto", default=100
+        Number of trees. With `max_insertions` it is the most that are grown. "auto"
+        adds trees until more would not change the out-of-bag score by more than
+        `oob_tol`; it needs `bootstrap`.
     criterion : {"squared_error", "friedman_mse", "poisson", "absolute_error"}, \
             default="squared_error"
         What a split is to decrease: the squared error ("friedman_mse" is the same),
@@ -344,6 +362,13 @@ class RandomForestRegressor(
         Budget of insertions into histograms for the whole forest (trees are grown until
         it is used up); nodes whose search it does not allow become leaves. It is never
         exceeded.
+    max_estimators : int, default=1000
+        Most trees that ``n_estimators="auto"`` grows.
+    oob_tol : float, default=0.005
+        With ``n_estimators="auto"``, how far below that of infinitely many trees the
+        out-of-bag score may be, up to the probability `delta`: R², or for classes the
+        same share of the Brier score of a constant prediction. Half of it takes twice
+        as many trees.
 
     Attributes
     ----------
@@ -351,6 +376,8 @@ class RandomForestRegressor(
         The template of the trees.
     estimators_ : list of estimators
         The trees.
+    n_estimators_ : int
+        Number of trees.
     estimators_samples_ : list of arrays
         Samples that each tree was fitted to.
     oob_score_ : float
@@ -388,6 +415,7 @@ class RandomForestRegressor(
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.RandomForestRegressor),
         **PARAMETER_CONSTRAINTS,
+        **FOREST_CONSTRAINTS,
     }
 
     def __init__(
@@ -419,6 +447,8 @@ class RandomForestRegressor(
         tol=0.1,
         radius="paired",
         max_insertions=None,
+        max_estimators=1000,
+        oob_tol=0.005,
     ):
         super().__init__(
             n_estimators=n_estimators,
@@ -450,3 +480,5 @@ class RandomForestRegressor(
         self.tol = tol
         self.radius = radius
         self.max_insertions = max_insertions
+        self.max_estimators = max_estimators
+        self.oob_tol = oob_tol
