@@ -100,7 +100,9 @@ def test_means_by_hand(frame):
     assert_array_equal(np.isnan(encoder.transform(X)[:, 3]), missing)
 
 
-@pytest.mark.parametrize("kind", ["names", "mask", "indices", "array", "list", "polars"])
+@pytest.mark.parametrize(
+    "kind", ["names", "mask", "indices", "array", "list", "polars"]
+)
 def test_ways_to_say_it(kind, frame):
     X, y = frame
     expected = make(ensemble.RandomForestRegressor).fit(X, y).predict(X)

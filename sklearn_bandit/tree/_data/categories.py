@@ -199,6 +199,9 @@ def distinct_values(column):
     values = np.asarray(column)
     if values.dtype.kind in "iufb":
         return unique_inverse(values)
+    if values.dtype.kind == "O":
+        # Encoders know NaN as missing, and None as a category.
+        values = np.array([np.nan if one is None else one for one in values], object)
     return values, np.arange(len(values))
 
 
