@@ -2,9 +2,9 @@
 
 The forest with `categorical_features` runs against the same forest on one-hot columns,
 on ordinal codes (which is also the numerical fit that its time is compared with), and
-against the categories of LightGBM and CatBoost, which boost. Smoothing and the number of
-samples of a rare category were chosen on the sets of these benchmarks, with another seed
-for the synthetic ones.
+against the categories of LightGBM and CatBoost, which boost. Smoothing and the number
+of samples of a rare category were chosen on sets like these: adult, half of the flights
+and synthetic ones with another seed.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def adult():
 
 
 def flights(n_samples=200_000):
-    """Return flights: origin and destination, of 229 airports; later than 15 min?"""
+    """Return flights between 229 airports; is one late by more than 15 minutes."""
     data = load("flights2001_3m")
     drawn = np.random.default_rng(0).permutation(len(data.delay))[: 2 * n_samples]
     X, y = data.X[drawn], (data.delay[drawn] > 15).astype(np.int64)
@@ -146,9 +146,11 @@ class Objects:
         self.model, self.columns = model, columns
 
     def predict(self, X):
+        """Predict."""
         return np.ravel(self.model.predict(as_objects(X, self.columns)))
 
     def predict_proba(self, X):
+        """Predict probabilities."""
         return self.model.predict_proba(as_objects(X, self.columns))
 
 
@@ -159,6 +161,16 @@ def as_objects(X, columns):
     return objects
 
 
+def qualities(X, y):
+    """Return what models are scored by on new samples."""
+    if y.dtype.kind == "f":
+        return {"R2": lambda model: r2_score(y, model.predict(X))}
+    return {
+        "accuracy": lambda model: np.mean(model.predict(X) == y),
+        "AUC": lambda model: roc_auc_score(y, model.predict_proba(X)[:, 1]),
+    }
+
+
 @benchmark("categories.encodings", data=["adult", "flights2001_3m"])
 def encodings(options):
     """A forest of 100 full trees; default settings of all."""
@@ -166,18 +178,10 @@ def encodings(options):
         if not options.wants(name):
             continue
         X, y, X_test, y_test, columns = make()
-        quality = {"R2": lambda model: r2_score(y_test, model.predict(X_test))}
-        if y.dtype.kind in "iu":
-            quality = {
-                "accuracy": lambda model: np.mean(model.predict(X_test) == y_test),
-                "AUC": lambda model: roc_auc_score(
-                    y_test, model.predict_proba(X_test)[:, 1]
-                ),
-            }
         yield Comparison(
             title=f"{name}, {X.shape[0]:,} x {X.shape[1]}",
             contenders=contenders(X, y, columns, options.threads),
-            quality=quality,
+            quality=qualities(X_test, y_test),
             goals={"ordinal codes": 1 / 1.5},
             rounds=3,
         )

@@ -1,7 +1,7 @@
 """How many trees: as many as it takes to settle the out-of-bag prediction.
 
-A forest predicts the mean over its trees, which are independent draws given the training
-set. By the squared error (of real targets, or of class probabilities: the Brier score),
+A forest predicts the mean over its trees, which are independent draws given the
+training set. By the squared error (of real targets, or of class probabilities: the Brier score),
 n trees do worse than infinitely many by the variance of that mean, which is v / n where
 v is the variance of a single tree. Half the squared difference of two trees, on samples
 that neither has seen, has the expectation v. So pairs of trees are references, this
@@ -23,9 +23,8 @@ FIRST_LOOK = 32
 # this share at most; fewer looks leave threads less time to wait for each other.
 GROWTH = 0.25
 
-# Samples that pairs of trees are compared on. The variance of a tree is an average over
-# them, known to about one hundredth with so many; to predict them takes a pair less than
-# a hundredth of what it takes to grow on as many samples or more.
+# Samples that pairs of trees are compared on: the variance of a tree is an average over
+# them. Of more, so many are drawn; not tuned.
 MAX_SAMPLES = 10_000
 
 # Tells the draws of these samples from other draws with the seed of the first tree.
@@ -143,7 +142,7 @@ class Settling:
             return
         X = self.X[both]
         first, second = (tree.tree_.predict(X) for tree in pair)
-        shape = len(X), len(self.scale), -1
+        shape = X.shape[0], len(self.scale), -1
         squares = ((first - second) ** 2).reshape(shape).sum(axis=2)
         variance = 0.5 * np.average(squares, axis=0, weights=self.weights[both])
         known = self.scale > 0.0

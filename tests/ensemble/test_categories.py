@@ -1,4 +1,4 @@
-"""Categories: numbers in their place, everywhere the same, and the plain forest on them."""
+"""Categories: numbers in their place, everywhere the same; the plain forest on them."""
 
 import pickle
 
@@ -217,7 +217,7 @@ def test_scale_of_weights_and_targets_has_no_part():
 
 
 def test_rare_categories_do_not_know_their_own_target():
-    """A single sample is unknown; of two in a part, the other's target tells nothing."""
+    """A single sample is unknown; of several, those in other parts tell."""
     rng = np.random.default_rng(0)
     codes = np.repeat(np.arange(100.0), 5)
     y = rng.normal(size=(500, 1))

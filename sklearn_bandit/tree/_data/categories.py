@@ -1,8 +1,8 @@
 """Categories: which features have them, and the numbers that trees see instead.
 
 Trees are grown on numbers, and remain trees of numbers: `CategoryEncoder` puts a number
-in the place of each category, `CategoricalInputMixin` has an estimator do so wherever it
-takes samples. The numbers are those of ``target_order``.
+in the place of each category, `CategoricalInputMixin` has an estimator do so wherever
+it takes samples. The numbers are those of ``target_order``.
 """
 
 from contextlib import contextmanager
@@ -308,7 +308,7 @@ def explained(estimator):
         if "could not convert string" not in str(error):
             raise
         raise ValueError(
-            f"{error}. If the feature has categories, name it in `categorical_features` "
-            f"of {type(estimator).__name__}, or give its column the type "
+            f"{error}. If the feature has categories, name it in "
+            f"`categorical_features` of {type(estimator).__name__}, or give its column the type "
             '"category" in a data frame.'
         ) from error

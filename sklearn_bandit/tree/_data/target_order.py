@@ -1,16 +1,16 @@
 """The order of categories: by the mean target of their samples.
 
-The best split of a node into two sets of categories, for one real target or two classes,
-is a cut of the categories in the order of their mean targets (Fisher 1958; Breiman et
-al., *Classification and Regression Trees*, 1984, section 4.2). Here one order serves all
-nodes of all trees: a category becomes a number, its smoothed mean, and trees of numbers
-do the rest.
+The best split of a node into two sets of categories, for one real target or two
+classes, is a cut of the categories in the order of their mean targets (Fisher 1958;
+Breiman et al., *Classification and Regression Trees*, 1984, section 4.2). Here one
+order serves all nodes of all trees: a category becomes a number, its smoothed mean, and
+trees of numbers do the rest.
 
 A mean that a sample has a part in tells the tree about the target of that very sample.
 With a hundred samples in a category that is little; with one, it is everything. Samples
-of rare categories are therefore encoded by the others: of five parts of the data, by the
-four that they are not in, as scikit-learn's ``TargetEncoder`` does for all of them. That
-blurs categories, so those with enough samples keep a single number.
+of rare categories are therefore encoded by the others: of five parts of the data, by
+the four that they are not in, as scikit-learn's ``TargetEncoder`` does for all of them.
+That blurs categories, so those with enough samples keep a single number.
 """
 
 import numpy as np
@@ -21,9 +21,9 @@ import numpy as np
 SMOOTHING = 10.0
 
 # Categories with fewer samples are encoded across parts. With 7,500 categories, test
-# accuracies of 10, 20 and 30 were .8176, .8180 and .8151, and out-of-bag accuracies .016,
-# .009 and .008 above them (.071 without parts); with 200 categories of 25 samples each,
-# R2 of .860, .859 and .855.
+# accuracies of 10, 20 and 30 were .8176, .8180 and .8151, and out-of-bag accuracies
+# .016, .009 and .008 above them (.071 without parts); with 200 categories of 25 samples
+# each, R2 of .860, .859 and .855.
 MIN_SAMPLES = 20
 
 # Parts of the data. Ten did as well as five.
@@ -95,8 +95,8 @@ class TargetOrder:
     def _score(self, y, n_classes):
         """Return one real target for each sample.
 
-        A single one is itself, two classes are 0 and 1. Of several classes or outputs it
-        is the first principal component of what categories have on average: fractions
+        A single one is itself, two classes are 0 and 1. Of several classes or outputs
+        it is the first principal component of what categories have on average: fractions
         of classes, and real outputs in units of their standard deviation.
         """
         y = y[self.rows]
