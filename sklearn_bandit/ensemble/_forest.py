@@ -5,7 +5,6 @@ scikit-learn's forests.
 """
 
 import warnings
-from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral, Real
 from typing import Self
@@ -16,17 +15,15 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import check_random_state, compute_sample_weight
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_bandit._compat import (
-    DRAWS_BY_WEIGHT,
     MAX_INT,
     Interval,
     StrOptions,
     _fit_context,
-    bootstrap_indices,
     bootstrap_size,
     callbacks_of,
     class_weights,
@@ -36,7 +33,6 @@ from sklearn_bandit._compat import (
     with_callbacks,
 )
 from sklearn_bandit._core.progress import ProgressMixin
-from sklearn_bandit._core.seeds import seeded
 from sklearn_bandit._core.threads import limit_threads
 from sklearn_bandit._core.typing import MatrixLike
 from sklearn_bandit._core.unchanged import unchanged_on_failure
@@ -50,24 +46,19 @@ from sklearn_bandit._core.validation import (
 from sklearn_bandit.tree._building import (
     SamplingPolicy,
     TrainingSet,
-    as_counts,
     root_cost,
 )
 from sklearn_bandit.tree._data import (
     CategoricalInputMixin,
-    draw_counts,
     pack_samples,
 )
 
 from ._forest_prediction import ForestPrediction
+from ._forest_trees import Draws, grow_one
 from ._n_trees import Settling
 
 # Tells the draws of rows that bins are made of from the draws of the first tree.
 BIN_STREAM = 1
-
-# Seeds that are tried for draws with any weight. As many draws as samples leave out a
-# sample in a third of the cases: only far fewer draws need more than a few seeds.
-MAX_SEEDS = 100
 
 # Parameters of forests that neither scikit-learn's nor their trees have.
 FOREST_CONSTRAINTS = {
@@ -385,127 +376,3 @@ class BanditForest(
     def _as_trees_see(self, X):
         """Return rows of the training set as the trees take them in prediction."""
         return X.astype(np.float32, copy=False)
-
-
-@dataclass(frozen=True)
-class Draws:
-    """How the sample of a tree is drawn.
-
-    Parameters
-    ----------
-    n_draws : int or None
-        Draws of a bootstrap sample; None for all samples once.
-    weights : ndarray of shape (n_samples,) or None
-        Weights of samples and classes.
-    balance : bool
-        Whether to balance the classes of the bootstrap sample.
-    """
-
-    n_draws: int | None
-    weights: np.ndarray | None
-    balance: bool
-
-    def choose_seed(self, seed, n_samples):
-        """Return a seed whose draws have weight: this one, or the next that does.
-
-        scikit-learn before 1.8 draws samples whatever their weight. Out-of-bag scores
-        draw them again from the seed of the tree, which is therefore this one.
-
-        Parameters
-        ----------
-        seed, n_samples : int
-            The first seed, and the number of samples to draw from.
-
-        Returns
-        -------
-        int
-            The seed.
-        """
-        if self.n_draws is None or self.weights is None or DRAWS_BY_WEIGHT:
-            return seed
-        for _ in range(MAX_SEEDS):
-            indices = bootstrap_indices(seed, n_samples, self.n_draws, self.weights)
-            if self.weights[indices].any():
-                return seed
-            seed = int(seeded(seed).randint(MAX_INT))
-        raise ValueError(
-            "All samples that were drawn for a tree have weight zero: scikit-learn "
-            "before 1.8 draws them whatever their weight. Leave out the samples that "
-            "have none."
-        )
-
-    def draw(self, seed, training_set):
-        """Draw the sample of one tree.
-
-        Parameters
-        ----------
-        seed : int
-            Of the draws.
-        training_set : TrainingSet
-            What is drawn from.
-
-        Returns
-        -------
-        counts : ndarray of shape (n_samples,), uint16, or None
-            How often each sample is drawn; None if weights tell, or for all once.
-        weights : ndarray of shape (n_samples,) or None
-            Weights, the draws included, if they are no counts.
-        """
-        weights, n_samples = self.weights, training_set.n_samples
-        if self.n_draws is not None and weights is None and not self.balance:
-            counts = draw_counts(seed, n_samples, self.n_draws)
-            if counts.dtype == np.uint16:
-                return counts, None
-            weights = counts.astype(np.float64)
-        elif self.n_draws is not None:
-            indices = bootstrap_indices(seed, n_samples, self.n_draws, weights)
-            drawn = np.bincount(indices, minlength=n_samples)
-            if weights is None or DRAWS_BY_WEIGHT:
-                weights = drawn.astype(np.float64)
-            else:
-                weights = weights * drawn
-            if self.balance:
-                weights *= compute_sample_weight(
-                    "balanced", training_set.codes, indices=indices
-                )
-        if weights is None:
-            return None, None
-        counts = as_counts(weights)
-        return counts, weights if counts is None else None
-
-
-def grow_one(tree, training_set, index, *, draws, verbose, n_trees, budget=None):
-    """Grow one tree of a forest on its bootstrap sample.
-
-    Parameters
-    ----------
-    tree : DecisionTreeClassifier or DecisionTreeRegressor
-        The estimator; its `random_state` is an integer.
-    training_set : TrainingSet
-        The packed training set.
-    index, n_trees : int
-        Number of the tree and of all trees, for messages.
-    draws : Draws
-        How its sample is drawn.
-    verbose : int
-        Above 1, say which tree is built.
-    budget : int or None
-        Insertions that the tree may make.
-
-    Returns
-    -------
-    DecisionTreeClassifier or DecisionTreeRegressor
-        The estimator, fitted.
-    """
-    if verbose > 1:
-        print(f"building tree {index + 1} of {n_trees}")
-    tree.random_state = draws.choose_seed(tree.random_state, training_set.n_samples)
-    # A tree fitted to its sample by itself takes the same seed from `random_state`.
-    seed = seeded(tree.random_state).randint(MAX_INT)
-    counts, weights = draws.draw(tree.random_state, training_set)
-    classes = None
-    if training_set.is_classification:
-        # As in scikit-learn, the trees of a forest predict the indices of classes.
-        classes = [np.arange(n, dtype=np.float64) for n in training_set.n_classes]
-    tree._grow(training_set, classes, seed, counts, weights, budget)
-    return tree

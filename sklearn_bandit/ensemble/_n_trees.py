@@ -1,12 +1,13 @@
 """How many trees: as many as it takes to settle the out-of-bag prediction.
 
 A forest predicts the mean over its trees, which are independent draws given the
-training set. By the squared error (of real targets, or of class probabilities: the Brier score),
-n trees do worse than infinitely many by the variance of that mean, which is v / n where
-v is the variance of a single tree. Half the squared difference of two trees, on samples
-that neither has seen, has the expectation v. So pairs of trees are references, this
-difference is their cost, and a radius of ``sklearn_bandit.bandit`` says how large v can
-be. Trees are added until v over the trees that predict a sample out of bag is small.
+training set. By the squared error (of real targets, or of class probabilities: the
+Brier score), n trees do worse than infinitely many by the variance of that mean, which
+is v / n where v is the variance of a single tree. Half the squared difference of two
+trees, on samples that neither has seen, has the expectation v. So pairs of trees are
+references, this difference is their cost, and a radius of ``sklearn_bandit.bandit``
+says how large v can be. Trees are added until v over the trees that predict a sample
+out of bag is small.
 """
 
 from itertools import islice

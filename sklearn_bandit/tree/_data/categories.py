@@ -309,6 +309,7 @@ def explained(estimator):
             raise
         raise ValueError(
             f"{error}. If the feature has categories, name it in "
-            f"`categorical_features` of {type(estimator).__name__}, or give its column the type "
+            f"`categorical_features` of {type(estimator).__name__}, or give its column "
+            "the type "
             '"category" in a data frame.'
         ) from error

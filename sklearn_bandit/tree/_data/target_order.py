@@ -96,8 +96,8 @@ class TargetOrder:
         """Return one real target for each sample.
 
         A single one is itself, two classes are 0 and 1. Of several classes or outputs
-        it is the first principal component of what categories have on average: fractions
-        of classes, and real outputs in units of their standard deviation.
+        it is the first principal component of what categories have on average:
+        fractions of classes, and real outputs in units of their standard deviation.
         """
         y = y[self.rows]
         if n_classes is None:
