@@ -47,3 +47,7 @@ plt.ylabel("R² of new samples")
 plt.xscale("log")
 plt.ylim(0, 1)
 _ = plt.legend()
+
+# %%
+# With 5 categories all three reach about .78. With 200 of them, 15 samples each, the order
+# of means reaches .81, one-hot columns .72 and codes .55.
