@@ -2,13 +2,14 @@
 Categories as numbers
 =====================
 
-A feature of many categories, as one-hot columns, as arbitrary codes, and in the order of
-mean targets. The target adds an effect of the category and one of a number.
+A feature of many categories, as one-hot columns, as arbitrary codes, and in the order
+of mean targets. The target adds an effect of the category and one of a number.
 """
 
 # %%
-# Codes put unlike categories side by side, one-hot columns part one category at a time.
-# In the order of their mean targets one cut parts all that are high from all that are low.
+# Codes put unlike categories side by side, one-hot columns part one category at a
+# time. In the order of their mean targets one cut parts all that are high from all that
+# are low.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -49,5 +50,5 @@ plt.ylim(0, 1)
 _ = plt.legend()
 
 # %%
-# With 5 categories all three reach about .78. With 200 of them, 15 samples each, the order
-# of means reaches .81, one-hot columns .72 and codes .55.
+# With 5 categories all three reach about .78. With 200 of them, 15 samples each, the
+# order of means reaches .81, one-hot columns .72 and codes .55.
