@@ -56,6 +56,7 @@ try:
     from sklearn.model_selection._split import _validate_shuffle_split
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     from sklearn.tree._tree import NODE_DTYPE, Tree
+    from sklearn.utils import _safe_indexing
     from sklearn.utils._param_validation import (
         HasMethods,
         Hidden,
@@ -76,6 +77,16 @@ try:
     from sklearn.utils.validation import _check_y as check_y
 except ImportError as error:
     raise _unsupported(error) from error
+
+try:  # scikit-learn 1.9 and later
+    from sklearn.utils.validation import _check_categorical_features
+except ImportError:
+
+    def _check_categorical_features(X, categorical_features):
+        """Ask a booster of before, whose method this was."""
+        model = HistGradientBoostingRegressor(categorical_features=categorical_features)
+        return model._check_categorical_features(X)
+
 
 try:  # scikit-learn 1.9 and later
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -128,6 +139,7 @@ __all__ = [
     "brute_force_rows",
     "callback_context",
     "callbacks_of",
+    "categorical_mask",
     "check_early_stopping_loss",
     "check_early_stopping_scorer",
     "check_interaction_cst",
@@ -158,6 +170,7 @@ __all__ = [
     "should_stop",
     "shuffle_split_sizes",
     "stopping_scorer",
+    "take_columns",
     "validate_X_predict",
     "validate_data",
     "validate_estimator",
@@ -252,6 +265,16 @@ def is_watched(estimator):
     return HAS_CALLBACKS and bool(
         callbacks_of(estimator) or hasattr(estimator, "_parent_callback_ctx")
     )
+
+
+def categorical_mask(X, categorical_features):
+    """Return which features of X are categorical; None if none is."""
+    return _check_categorical_features(X, categorical_features)
+
+
+def take_columns(X, columns):
+    """Return some columns of an array or a data frame; with a number, that one."""
+    return _safe_indexing(X, columns, axis=1)
 
 
 def callback_context(estimator, n_steps):

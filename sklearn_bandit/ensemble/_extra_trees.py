@@ -9,7 +9,7 @@ from sklearn_bandit.tree._building import (
     THRESHOLD_CONSTRAINTS,
 )
 
-from ._forest import TREE_PARAMETERS, BanditForest
+from ._forest import FOREST_CONSTRAINTS, TREE_PARAMETERS, BanditForest
 from ._forest_prediction import (
     VOTING_CONSTRAINTS,
     ForestClassifierMixin,
@@ -28,8 +28,10 @@ class ExtraTreesClassifier(
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees. With `max_insertions` it is the most that are grown.
+    n_estimators : int or "auto", default=100
+        Number of trees. With `max_insertions` it is the most that are grown. "auto"
+        adds trees until more would not change the out-of-bag score by more than
+        `oob_tol`; it needs `bootstrap`.
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         What a split is to decrease: the Gini impurity or the Shannon entropy (two names
         for the same).
@@ -86,6 +88,11 @@ class ExtraTreesClassifier(
         Number of random thresholds per feature and node, of which the best is taken; 1
         as in scikit-learn, "sqrt" of the number of features as in the thesis. More make
         trees better and more alike.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -120,6 +127,13 @@ class ExtraTreesClassifier(
         Budget of insertions into histograms for the whole forest (trees are grown until
         it is used up); nodes whose search it does not allow become leaves. It is never
         exceeded.
+    max_estimators : int, default=1000
+        Most trees that ``n_estimators="auto"`` grows.
+    oob_tol : float, default=0.005
+        With ``n_estimators="auto"``, how far below that of infinitely many trees the
+        out-of-bag score may be, up to the probability `delta`: R², or for classes the
+        same share of the Brier score of a constant prediction. Half of it takes twice
+        as many trees.
     predict_delta : float, default=0.0
         Probability, for each sample, that `predict` returns another class than that of
         all trees. Above 0 it asks trees until the class is clear, which takes a few of
@@ -132,6 +146,8 @@ class ExtraTreesClassifier(
         The template of the trees.
     estimators_ : list of estimators
         The trees.
+    n_estimators_ : int
+        Number of trees.
     estimators_samples_ : list of arrays
         Samples that each tree was fitted to.
     oob_score_ : float
@@ -150,6 +166,9 @@ class ExtraTreesClassifier(
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -170,6 +189,7 @@ class ExtraTreesClassifier(
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.ExtraTreesClassifier),
         **PARAMETER_CONSTRAINTS,
+        **FOREST_CONSTRAINTS,
         **VOTING_CONSTRAINTS,
         **THRESHOLD_CONSTRAINTS,
     }
@@ -197,6 +217,7 @@ class ExtraTreesClassifier(
         max_samples=None,
         monotonic_cst=None,
         n_thresholds=1,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -204,6 +225,8 @@ class ExtraTreesClassifier(
         tol=0.1,
         radius="paired",
         max_insertions=None,
+        max_estimators=1000,
+        oob_tol=0.005,
         predict_delta=0.0,
     ):
         super().__init__(
@@ -230,6 +253,7 @@ class ExtraTreesClassifier(
         self.estimator = ExtraTreeClassifier()
         self.estimator_params = (*TREE_PARAMETERS, "n_thresholds")
         self.n_thresholds = n_thresholds
+        self.categorical_features = categorical_features
         self.solver = solver
         self.max_bins = max_bins
         self.delta = delta
@@ -237,6 +261,8 @@ class ExtraTreesClassifier(
         self.tol = tol
         self.radius = radius
         self.max_insertions = max_insertions
+        self.max_estimators = max_estimators
+        self.oob_tol = oob_tol
         self.predict_delta = predict_delta
 
 
@@ -251,8 +277,10 @@ class ExtraTreesRegressor(
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees. With `max_insertions` it is the most that are grown.
+    n_estimators : int or "auto", default=100
+        Number of trees. With `max_insertions` it is the most that are grown. "auto"
+        adds trees until more would not change the out-of-bag score by more than
+        `oob_tol`; it needs `bootstrap`.
     criterion : {"squared_error", "friedman_mse", "poisson", "absolute_error"}, \
             default="squared_error"
         What a split is to decrease: the squared error ("friedman_mse" is the same),
@@ -307,6 +335,11 @@ class ExtraTreesRegressor(
         Number of random thresholds per feature and node, of which the best is taken; 1
         as in scikit-learn, "sqrt" of the number of features as in the thesis. More make
         trees better and more alike.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -341,6 +374,13 @@ class ExtraTreesRegressor(
         Budget of insertions into histograms for the whole forest (trees are grown until
         it is used up); nodes whose search it does not allow become leaves. It is never
         exceeded.
+    max_estimators : int, default=1000
+        Most trees that ``n_estimators="auto"`` grows.
+    oob_tol : float, default=0.005
+        With ``n_estimators="auto"``, how far below that of infinitely many trees the
+        out-of-bag score may be, up to the probability `delta`: R², or for classes the
+        same share of the Brier score of a constant prediction. Half of it takes twice
+        as many trees.
 
     Attributes
     ----------
@@ -348,6 +388,8 @@ class ExtraTreesRegressor(
         The template of the trees.
     estimators_ : list of estimators
         The trees.
+    n_estimators_ : int
+        Number of trees.
     estimators_samples_ : list of arrays
         Samples that each tree was fitted to.
     oob_score_ : float
@@ -362,6 +404,9 @@ class ExtraTreesRegressor(
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -382,6 +427,7 @@ class ExtraTreesRegressor(
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.ExtraTreesRegressor),
         **PARAMETER_CONSTRAINTS,
+        **FOREST_CONSTRAINTS,
         **THRESHOLD_CONSTRAINTS,
     }
 
@@ -407,6 +453,7 @@ class ExtraTreesRegressor(
         max_samples=None,
         monotonic_cst=None,
         n_thresholds=1,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -414,6 +461,8 @@ class ExtraTreesRegressor(
         tol=0.1,
         radius="paired",
         max_insertions=None,
+        max_estimators=1000,
+        oob_tol=0.005,
     ):
         super().__init__(
             n_estimators=n_estimators,
@@ -438,6 +487,7 @@ class ExtraTreesRegressor(
         self.estimator = ExtraTreeRegressor()
         self.estimator_params = (*TREE_PARAMETERS, "n_thresholds")
         self.n_thresholds = n_thresholds
+        self.categorical_features = categorical_features
         self.solver = solver
         self.max_bins = max_bins
         self.delta = delta
@@ -445,3 +495,5 @@ class ExtraTreesRegressor(
         self.tol = tol
         self.radius = radius
         self.max_insertions = max_insertions
+        self.max_estimators = max_estimators
+        self.oob_tol = oob_tol

@@ -5,8 +5,10 @@ scikit-learn's forests.
 """
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral, Real
 from typing import Self
 
 import numpy as np
@@ -21,13 +23,13 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_bandit._compat import (
     MAX_INT,
+    Interval,
+    StrOptions,
     _fit_context,
     bootstrap_size,
     callbacks_of,
     class_weights,
-    make_estimator,
     set_oob_score,
-    validate_data,
     validate_estimator,
     with_callbacks,
 )
@@ -49,13 +51,24 @@ from sklearn_bandit.tree._building import (
     TrainingSetTransfer,
     root_cost,
 )
-from sklearn_bandit.tree._data import pack_samples
+from sklearn_bandit.tree._data import (
+    CategoricalInputMixin,
+    pack_samples,
+)
 
 from ._forest_prediction import ForestPrediction
-from ._forest_trees import Draws, grow_elsewhere, grow_one
+from ._forest_trees import Draws, TreesToGrow, grow_elsewhere, grow_one
+from ._n_trees import Settling
 
 # Tells the draws of rows that bins are made of from the draws of the first tree.
 BIN_STREAM = 1
+
+# Parameters of forests that neither scikit-learn's nor their trees have.
+FOREST_CONSTRAINTS = {
+    "n_estimators": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    "max_estimators": [Interval(Integral, 1, None, closed="left")],
+    "oob_tol": [Interval(Real, 0.0, None, closed="left")],
+}
 
 # What a forest passes on to its trees. The budget is its own: it pays for each tree.
 TREE_PARAMETERS = (
@@ -79,12 +92,14 @@ TREE_PARAMETERS = (
 )
 
 
-class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressMixin):
+class BanditForest(
+    ToSklearnMixin,
+    ForestPrediction,
+    CategoricalInputMixin,
+    SparseInputMixin,
+    ProgressMixin,
+):
     """What the forests share: fitting."""
-
-    # Features are numbers: scikit-learn's prediction, from 1.10 on, reads these.
-    is_categorical_ = None
-    _categorical_encoder = None
 
     _sampling_policy = SamplingPolicy()
 
@@ -123,13 +138,18 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
 
     def _prepare(self, X, y, sample_weight):
         """Check the data, make trees that are to grow, and what they grow on."""
-        X, y = self._validate(X, y)
+        X, y, encoder = self._validate(X, y)
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, X)
         if not self.bootstrap and self.max_samples is not None:
             raise ValueError(
                 "`max_sample` cannot be set if `bootstrap=False`. "
                 "Either switch to `bootstrap=True` or set `max_sample=None`."
+            )
+        if not self.bootstrap and self.n_estimators == "auto":
+            raise ValueError(
+                'n_estimators="auto" judges by out-of-bag samples, which are only '
+                "available if bootstrap=True."
             )
         if not self.bootstrap and self.oob_score:
             raise ValueError("Out of bag estimation only available if bootstrap=True")
@@ -138,6 +158,7 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
         codes, n_classes, weights = self._encode(y, sample_weight)
         random_state = check_random_state(self.random_state)
         X, codes, weights, features = self._choose_patch(X, codes, weights)
+        self._order_categories(encoder, X, features, codes, n_classes, weights)
         self._n_samples = X.shape[0]
         self._sample_weight = weights
         self._n_samples_bootstrap = None
@@ -148,7 +169,10 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
         validate_estimator(self)
 
         old = list(self.estimators_) if self._is_warm() else []
-        n_more = self.n_estimators - len(old)
+        n_trees = self.n_estimators
+        if n_trees == "auto":
+            n_trees = max(self.max_estimators, len(old))
+        n_more = n_trees - len(old)
         if n_more < 0:
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be larger or equal to "
@@ -164,7 +188,7 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
             return prepared([], None)
         # The seeds that these trees would have without a warm start.
         random_state.randint(MAX_INT, size=len(old))
-        trees = [make_estimator(self, random_state) for _ in range(n_more)]
+        trees = TreesToGrow(self, random_state, n_more)
         # All trees of a forest, those of a warm start too, have the same bins.
         first_seed = (old or trees)[0].random_state
         packed = pack_samples(
@@ -191,6 +215,7 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
         if prepared.trees:
             spent = self.n_insertions_ if prepared.old else 0
             self.estimators_ = prepared.old + grown
+            self.n_estimators_ = len(self.estimators_)
             self.n_insertions_ = spent + sum(tree.n_insertions_ for tree in grown)
             self.n_sampled_nodes_ = sum(
                 tree.n_sampled_nodes_ for tree in self.estimators_
@@ -205,11 +230,10 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
         return self.warm_start and hasattr(self, "estimators_")
 
     def _validate(self, X, y):
-        """Check the training set; y becomes two-dimensional."""
+        """Check the training set; y becomes two-dimensional, categories numbers."""
         if issparse(y):
             raise ValueError("sparse multilabel-indicator for y is not supported.")
-        X, y = validate_data(
-            self,
+        X, y, encoder = self._validate_training(
             X,
             y,
             multi_output=True,
@@ -227,7 +251,7 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
             )
         if y.ndim == 1:
             y = y.reshape(-1, 1)
-        return X, y
+        return X, y, encoder
 
     def _encode(self, y, sample_weight):
         """Encode classes and multiply the weights by those of the classes."""
@@ -249,6 +273,16 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
         """Choose the samples and features of the whole forest: here, all of them."""
         return X, codes, weights, None
 
+    def _order_categories(self, encoder, *training_set):
+        """As trees do; those of a warm start must have been given the same numbers."""
+        before = self.category_encoder_
+        super()._order_categories(encoder, *training_set)
+        if self._is_warm() and before != encoder:
+            raise ValueError(
+                "With warm_start the training set must stay the same: categories are "
+                "ordered by their mean targets in it."
+            )
+
     def _fitted_so_far(self, trees):
         """Return the attributes of a forest of these trees; None if there are none."""
         if not trees:
@@ -261,14 +295,17 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
             }
         return attributes
 
-    def _growing_options(self, n_trees):
-        """Return what `grow_one` takes for each of so many trees."""
-        draws = Draws(
+    def _draws(self):
+        """Return how the samples of trees are drawn."""
+        return Draws(
             self._n_samples_bootstrap,
             self._sample_weight,
             balance=getattr(self, "class_weight", None) == "balanced_subsample",
         )
-        return {"draws": draws, "verbose": self.verbose, "n_trees": n_trees}
+
+    def _growing_options(self, n_trees):
+        """Return what `grow_one` takes for each of so many trees."""
+        return {"draws": self._draws(), "verbose": self.verbose, "n_trees": n_trees}
 
     def _grow_one(self, prepared, index):
         """Grow one of the trees."""
@@ -276,47 +313,61 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
         return grow_one(prepared.trees[index], prepared.training_set, index, **options)
 
     def _grow_trees(self, prepared, shown):
-        """Grow trees in threads or, within a budget, one after the other."""
+        """Grow trees, all of them or until the forest is settled."""
         trees, training_set, done = prepared.trees, prepared.training_set, []
         shown["fitted"] = lambda: self._fitted_so_far(prepared.old + done)
         options = self._growing_options(len(trees))
+        spent = self.n_insertions_ if prepared.old else 0
+        batches = [trees]
+        if self.n_estimators == "auto":
+            settling = Settling(
+                self, prepared.X, training_set, options["draws"], prepared.first_seed
+            )
+            batches = settling.batches(iter(trees), lambda: prepared.old + done)
+        if self.max_insertions is None and grow_elsewhere():
+            training_set = TrainingSetTransfer(training_set, trees[0])
         # The lines that `verbose` asks for are joblib's and `grow_one`'s.
         with self._progress(len(trees), verbose=False, **shown) as progress:
-            if self.max_insertions is not None:
-                spent = self.n_insertions_ if prepared.old else 0
-                self._grow_within_budget(
-                    trees,
-                    training_set,
-                    self.max_insertions - spent,
-                    options,
-                    progress,
-                    done,
-                )
-                return done
-            if grow_elsewhere():
-                training_set = TrainingSetTransfer(training_set, trees[0])
-            # Trees are only waited for one by one if there is somebody to tell.
-            watched = {"return_as": "generator"} if callbacks_of(self) else {}
-            grown = Parallel(
-                n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads", **watched
-            )(
-                delayed(grow_one)(tree, training_set, i, **options)
-                for i, tree in enumerate(trees)
-            )
-            if not watched:
-                return grown
-            for _ in trees:
-                with progress.step("tree"):
-                    done.append(next(grown))
-                if progress.should_stop:
-                    grown.close()
+            for batch in batches:
+                n_wanted = len(done) + len(batch)
+                left = None
+                if self.max_insertions is not None:
+                    left = self.max_insertions - spent
+                    left -= sum(tree.n_insertions_ for tree in done)
+                self._grow_batch(batch, training_set, left, options, progress, done)
+                if len(done) < n_wanted or progress.should_stop:
                     break
-            return done
+        return done
+
+    def _grow_batch(self, trees, training_set, budget, options, progress, done):
+        """Grow trees in threads or, within a budget, one after the other."""
+        if budget is not None:
+            self._grow_within_budget(
+                trees, training_set, budget, options, progress, done
+            )
+            return
+        # Trees are only waited for one by one if there is somebody to tell.
+        watched = {"return_as": "generator"} if callbacks_of(self) else {}
+        grown = Parallel(
+            n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads", **watched
+        )(
+            delayed(grow_one)(tree, training_set, i, **options)
+            for i, tree in enumerate(trees, start=len(done))
+        )
+        if not watched:
+            done += grown
+            return
+        for _ in trees:
+            with progress.step("tree"):
+                done.append(next(grown))
+            if progress.should_stop:
+                grown.close()
+                break
 
     @staticmethod
     def _grow_within_budget(trees, training_set, budget, options, progress, grown):
         """Grow one tree after the other as long as the next can be paid for."""
-        for i, tree in enumerate(trees):
+        for i, tree in enumerate(trees, start=len(grown)):
             if grown and budget < root_cost(tree, training_set):
                 break
             with progress.step("tree"):
@@ -339,7 +390,11 @@ class BanditForest(ToSklearnMixin, ForestPrediction, SparseInputMixin, ProgressM
                 "continuous-multioutput, binary, multiclass, multilabel-indicator."
             )
         scoring = self.oob_score if callable(self.oob_score) else None
-        set_oob_score(self, X.astype(np.float32, copy=False), codes, scoring)
+        set_oob_score(self, self._as_trees_see(X), codes, scoring)
+
+    def _as_trees_see(self, X):
+        """Return rows of the training set as the trees take them in prediction."""
+        return X.astype(np.float32, copy=False)
 
 
 @dataclass(frozen=True)
@@ -354,8 +409,10 @@ class PreparedFit:
         Encoded classes or real targets.
     n_classes : ndarray of shape (n_outputs,) or None
         Number of classes; None for regression.
-    old, trees : list of estimators
-        The trees of the last fit, and those that are to grow.
+    old : list of estimators
+        The trees of the last fit.
+    trees : sequence of estimators
+        Those that are to grow.
     training_set : TrainingSet or None
         What they grow on; None if none is to grow.
     """
@@ -364,5 +421,10 @@ class PreparedFit:
     codes: np.ndarray
     n_classes: np.ndarray | None
     old: list
-    trees: list
+    trees: Sequence
     training_set: TrainingSet | None
+
+    @property
+    def first_seed(self):
+        """Seed of the first tree of the forest."""
+        return (self.old or self.trees)[0].random_state

@@ -11,7 +11,7 @@ from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn_bandit.tree._building import PARAMETER_CONSTRAINTS
 from sklearn_bandit.tree._data import allows_missing
 
-from ._forest import TREE_PARAMETERS, BanditForest
+from ._forest import FOREST_CONSTRAINTS, TREE_PARAMETERS, BanditForest
 from ._forest_prediction import (
     VOTING_CONSTRAINTS,
     ForestClassifierMixin,
@@ -66,12 +66,11 @@ class PatchForest(BanditForest):
                 raise ValueError("All samples of the patch have weight zero.")
         return X[rows][:, features], codes[rows], weights, features
 
-    def _score_out_of_bag(self, X, codes):
-        """Score on the samples of the patch that a tree did not draw."""
-        # Trees know the features by their original numbers.
+    def _as_trees_see(self, X):
+        """Put the features of the patch in their places among all."""
         columns = np.zeros((X.shape[0], self.n_features_in_), dtype=np.float32)
         columns[:, self.patch_features_] = X.toarray() if hasattr(X, "toarray") else X
-        super()._score_out_of_bag(columns, codes)
+        return columns
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:
@@ -95,8 +94,10 @@ class RandomPatchesClassifier(
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees. With `max_insertions` it is the most that are grown.
+    n_estimators : int or "auto", default=100
+        Number of trees. With `max_insertions` it is the most that are grown. "auto"
+        adds trees until more would not change the out-of-bag score by more than
+        `oob_tol`; it needs `bootstrap`.
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         What a split is to decrease: the Gini impurity or the Shannon entropy (two names
         for the same).
@@ -153,6 +154,11 @@ class RandomPatchesClassifier(
         Share of the samples in the patch that the whole forest sees.
     patch_features : float, default=0.85
         Share of the features in the patch.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -187,6 +193,13 @@ class RandomPatchesClassifier(
         Budget of insertions into histograms for the whole forest (trees are grown until
         it is used up); nodes whose search it does not allow become leaves. It is never
         exceeded.
+    max_estimators : int, default=1000
+        Most trees that ``n_estimators="auto"`` grows.
+    oob_tol : float, default=0.005
+        With ``n_estimators="auto"``, how far below that of infinitely many trees the
+        out-of-bag score may be, up to the probability `delta`: R², or for classes the
+        same share of the Brier score of a constant prediction. Half of it takes twice
+        as many trees.
     predict_delta : float, default=0.0
         Probability, for each sample, that `predict` returns another class than that of
         all trees. Above 0 it asks trees until the class is clear, which takes a few of
@@ -199,6 +212,8 @@ class RandomPatchesClassifier(
         The template of the trees.
     estimators_ : list of estimators
         The trees.
+    n_estimators_ : int
+        Number of trees.
     estimators_samples_ : list of arrays
         Samples that each tree was fitted to.
     oob_score_ : float
@@ -221,6 +236,9 @@ class RandomPatchesClassifier(
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -241,6 +259,7 @@ class RandomPatchesClassifier(
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.RandomForestClassifier),
         **PARAMETER_CONSTRAINTS,
+        **FOREST_CONSTRAINTS,
         **VOTING_CONSTRAINTS,
         **PATCH_CONSTRAINTS,
     }
@@ -269,6 +288,7 @@ class RandomPatchesClassifier(
         monotonic_cst=None,
         patch_samples=0.7,
         patch_features=0.85,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -276,6 +296,8 @@ class RandomPatchesClassifier(
         tol=0.1,
         radius="paired",
         max_insertions=None,
+        max_estimators=1000,
+        oob_tol=0.005,
         predict_delta=0.0,
     ):
         super().__init__(
@@ -303,6 +325,7 @@ class RandomPatchesClassifier(
         self.estimator_params = TREE_PARAMETERS
         self.patch_samples = patch_samples
         self.patch_features = patch_features
+        self.categorical_features = categorical_features
         self.solver = solver
         self.max_bins = max_bins
         self.delta = delta
@@ -310,6 +333,8 @@ class RandomPatchesClassifier(
         self.tol = tol
         self.radius = radius
         self.max_insertions = max_insertions
+        self.max_estimators = max_estimators
+        self.oob_tol = oob_tol
         self.predict_delta = predict_delta
 
 
@@ -324,8 +349,10 @@ class RandomPatchesRegressor(
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees. With `max_insertions` it is the most that are grown.
+    n_estimators : int or "auto", default=100
+        Number of trees. With `max_insertions` it is the most that are grown. "auto"
+        adds trees until more would not change the out-of-bag score by more than
+        `oob_tol`; it needs `bootstrap`.
     criterion : {"squared_error", "friedman_mse", "poisson", "absolute_error"}, \
             default="squared_error"
         What a split is to decrease: the squared error ("friedman_mse" is the same),
@@ -380,6 +407,11 @@ class RandomPatchesRegressor(
         Share of the samples in the patch that the whole forest sees.
     patch_features : float, default=0.85
         Share of the features in the patch.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -414,6 +446,13 @@ class RandomPatchesRegressor(
         Budget of insertions into histograms for the whole forest (trees are grown until
         it is used up); nodes whose search it does not allow become leaves. It is never
         exceeded.
+    max_estimators : int, default=1000
+        Most trees that ``n_estimators="auto"`` grows.
+    oob_tol : float, default=0.005
+        With ``n_estimators="auto"``, how far below that of infinitely many trees the
+        out-of-bag score may be, up to the probability `delta`: R², or for classes the
+        same share of the Brier score of a constant prediction. Half of it takes twice
+        as many trees.
 
     Attributes
     ----------
@@ -421,6 +460,8 @@ class RandomPatchesRegressor(
         The template of the trees.
     estimators_ : list of estimators
         The trees.
+    n_estimators_ : int
+        Number of trees.
     estimators_samples_ : list of arrays
         Samples that each tree was fitted to.
     oob_score_ : float
@@ -439,6 +480,9 @@ class RandomPatchesRegressor(
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -459,6 +503,7 @@ class RandomPatchesRegressor(
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.RandomForestRegressor),
         **PARAMETER_CONSTRAINTS,
+        **FOREST_CONSTRAINTS,
         **PATCH_CONSTRAINTS,
     }
 
@@ -485,6 +530,7 @@ class RandomPatchesRegressor(
         monotonic_cst=None,
         patch_samples=0.7,
         patch_features=0.85,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -492,6 +538,8 @@ class RandomPatchesRegressor(
         tol=0.1,
         radius="paired",
         max_insertions=None,
+        max_estimators=1000,
+        oob_tol=0.005,
     ):
         super().__init__(
             n_estimators=n_estimators,
@@ -517,6 +565,7 @@ class RandomPatchesRegressor(
         self.estimator_params = TREE_PARAMETERS
         self.patch_samples = patch_samples
         self.patch_features = patch_features
+        self.categorical_features = categorical_features
         self.solver = solver
         self.max_bins = max_bins
         self.delta = delta
@@ -524,3 +573,5 @@ class RandomPatchesRegressor(
         self.tol = tol
         self.radius = radius
         self.max_insertions = max_insertions
+        self.max_estimators = max_estimators
+        self.oob_tol = oob_tol

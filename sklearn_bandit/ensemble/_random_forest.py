@@ -6,7 +6,7 @@ from sklearn_bandit._compat import parameter_constraints
 from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn_bandit.tree._building import PARAMETER_CONSTRAINTS
 
-from ._forest import TREE_PARAMETERS, BanditForest
+from ._forest import FOREST_CONSTRAINTS, TREE_PARAMETERS, BanditForest
 from ._forest_prediction import (
     VOTING_CONSTRAINTS,
     ForestClassifierMixin,
@@ -26,8 +26,10 @@ class RandomForestClassifier(
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees. With `max_insertions` it is the most that are grown.
+    n_estimators : int or "auto", default=100
+        Number of trees. With `max_insertions` it is the most that are grown. "auto"
+        adds trees until more would not change the out-of-bag score by more than
+        `oob_tol`; it needs `bootstrap`.
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         What a split is to decrease: the Gini impurity or the Shannon entropy (two names
         for the same).
@@ -80,6 +82,11 @@ class RandomForestClassifier(
         Monotonic constraints: 1 the prediction (probability of the second class) must
         not decrease with the feature, -1 it must not increase, 0 none. Nodes are then
         searched exactly.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -114,6 +121,13 @@ class RandomForestClassifier(
         Budget of insertions into histograms for the whole forest (trees are grown until
         it is used up); nodes whose search it does not allow become leaves. It is never
         exceeded.
+    max_estimators : int, default=1000
+        Most trees that ``n_estimators="auto"`` grows.
+    oob_tol : float, default=0.005
+        With ``n_estimators="auto"``, how far below that of infinitely many trees the
+        out-of-bag score may be, up to the probability `delta`: R², or for classes the
+        same share of the Brier score of a constant prediction. Half of it takes twice
+        as many trees.
     predict_delta : float, default=0.0
         Probability, for each sample, that `predict` returns another class than that of
         all trees. Above 0 it asks trees until the class is clear, which takes a few of
@@ -126,6 +140,8 @@ class RandomForestClassifier(
         The template of the trees.
     estimators_ : list of estimators
         The trees.
+    n_estimators_ : int
+        Number of trees.
     estimators_samples_ : list of arrays
         Samples that each tree was fitted to.
     oob_score_ : float
@@ -144,6 +160,9 @@ class RandomForestClassifier(
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -164,6 +183,7 @@ class RandomForestClassifier(
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.RandomForestClassifier),
         **PARAMETER_CONSTRAINTS,
+        **FOREST_CONSTRAINTS,
         **VOTING_CONSTRAINTS,
     }
 
@@ -189,6 +209,7 @@ class RandomForestClassifier(
         ccp_alpha=0.0,
         max_samples=None,
         monotonic_cst=None,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -196,6 +217,8 @@ class RandomForestClassifier(
         tol=0.1,
         radius="paired",
         max_insertions=None,
+        max_estimators=1000,
+        oob_tol=0.005,
         predict_delta=0.0,
     ):
         super().__init__(
@@ -221,6 +244,7 @@ class RandomForestClassifier(
         )
         self.estimator = DecisionTreeClassifier()
         self.estimator_params = TREE_PARAMETERS
+        self.categorical_features = categorical_features
         self.solver = solver
         self.max_bins = max_bins
         self.delta = delta
@@ -228,6 +252,8 @@ class RandomForestClassifier(
         self.tol = tol
         self.radius = radius
         self.max_insertions = max_insertions
+        self.max_estimators = max_estimators
+        self.oob_tol = oob_tol
         self.predict_delta = predict_delta
 
 
@@ -243,8 +269,10 @@ class RandomForestRegressor(
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees. With `max_insertions` it is the most that are grown.
+    n_estimators : int or "auto", default=100
+        Number of trees. With `max_insertions` it is the most that are grown. "auto"
+        adds trees until more would not change the out-of-bag score by more than
+        `oob_tol`; it needs `bootstrap`.
     criterion : {"squared_error", "friedman_mse", "poisson", "absolute_error"}, \
             default="squared_error"
         What a split is to decrease: the squared error ("friedman_mse" is the same),
@@ -295,6 +323,11 @@ class RandomForestRegressor(
         Monotonic constraints: 1 the prediction (probability of the second class) must
         not decrease with the feature, -1 it must not increase, 0 none. Nodes are then
         searched exactly.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -329,6 +362,13 @@ class RandomForestRegressor(
         Budget of insertions into histograms for the whole forest (trees are grown until
         it is used up); nodes whose search it does not allow become leaves. It is never
         exceeded.
+    max_estimators : int, default=1000
+        Most trees that ``n_estimators="auto"`` grows.
+    oob_tol : float, default=0.005
+        With ``n_estimators="auto"``, how far below that of infinitely many trees the
+        out-of-bag score may be, up to the probability `delta`: R², or for classes the
+        same share of the Brier score of a constant prediction. Half of it takes twice
+        as many trees.
 
     Attributes
     ----------
@@ -336,6 +376,8 @@ class RandomForestRegressor(
         The template of the trees.
     estimators_ : list of estimators
         The trees.
+    n_estimators_ : int
+        Number of trees.
     estimators_samples_ : list of arrays
         Samples that each tree was fitted to.
     oob_score_ : float
@@ -350,6 +392,9 @@ class RandomForestRegressor(
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -370,6 +415,7 @@ class RandomForestRegressor(
     _parameter_constraints: dict = {
         **parameter_constraints(ensemble.RandomForestRegressor),
         **PARAMETER_CONSTRAINTS,
+        **FOREST_CONSTRAINTS,
     }
 
     def __init__(
@@ -393,6 +439,7 @@ class RandomForestRegressor(
         ccp_alpha=0.0,
         max_samples=None,
         monotonic_cst=None,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -400,6 +447,8 @@ class RandomForestRegressor(
         tol=0.1,
         radius="paired",
         max_insertions=None,
+        max_estimators=1000,
+        oob_tol=0.005,
     ):
         super().__init__(
             n_estimators=n_estimators,
@@ -423,6 +472,7 @@ class RandomForestRegressor(
         )
         self.estimator = DecisionTreeRegressor()
         self.estimator_params = TREE_PARAMETERS
+        self.categorical_features = categorical_features
         self.solver = solver
         self.max_bins = max_bins
         self.delta = delta
@@ -430,3 +480,5 @@ class RandomForestRegressor(
         self.tol = tol
         self.radius = radius
         self.max_insertions = max_insertions
+        self.max_estimators = max_estimators
+        self.oob_tol = oob_tol

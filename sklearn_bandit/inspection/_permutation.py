@@ -110,6 +110,9 @@ def oob_permutation_importance(
         raise ValueError(
             "Out-of-bag samples exist only in forests fitted with bootstrap=True."
         )
+    encoder = getattr(forest, "category_encoder_", None)
+    if encoder is not None:
+        X = encoder.transform(X)
     X = check_array(X, dtype=np.float32, ensure_all_finite="allow-nan")
     check_consistent_length(X, y)
     if X.shape[1] != forest.n_features_in_:

@@ -16,7 +16,6 @@ from sklearn_bandit._compat import (
     MAX_INT,
     _fit_context,
     prune_tree,
-    validate_data,
     with_callbacks,
 )
 from sklearn_bandit._core.conversion import ToSklearnMixin
@@ -40,17 +39,15 @@ from ._building import (
     grow_tree,
     pays_to_subsample,
 )
-from ._data import pack_samples
+from ._data import CategoricalInputMixin, pack_samples
 from ._parameters import count_features
 from ._policy import SamplingPolicy
 
 
-class BanditTree(ToSklearnMixin, SparseInputMixin, ProgressMixin):
+class BanditTree(
+    ToSklearnMixin, CategoricalInputMixin, SparseInputMixin, ProgressMixin
+):
     """What the tree estimators share: fitting. The rest is scikit-learn's."""
-
-    # Features are numbers: scikit-learn's prediction, from 1.10 on, reads these.
-    is_categorical_ = None
-    _categorical_encoder = None
 
     _sampling_policy = SamplingPolicy()
 
@@ -89,8 +86,7 @@ class BanditTree(ToSklearnMixin, SparseInputMixin, ProgressMixin):
 
     def _fit_tree(self, X, y, sample_weight, check_input):
         if check_input:
-            X, y = validate_data(
-                self,
+            X, y, encoder = self._validate_training(
                 X,
                 y,
                 validate_separately=(
@@ -102,8 +98,9 @@ class BanditTree(ToSklearnMixin, SparseInputMixin, ProgressMixin):
                     {"ensure_2d": False, "dtype": None},
                 ),
             )
-        elif not issparse(X):
-            X = np.asarray(X)
+        else:
+            X, encoder = self._make_encoder(X if issparse(X) else np.asarray(X))
+            X = X if encoder is None else encoder.read_training(X)
         y = np.atleast_1d(y)
         if y.ndim == 1:
             y = y.reshape(-1, 1)
@@ -126,6 +123,7 @@ class BanditTree(ToSklearnMixin, SparseInputMixin, ProgressMixin):
                 by_class = compute_sample_weight(self.class_weight, y)
                 weights = multiply_weights(weights, by_class)
 
+        self._order_categories(encoder, X, None, codes, n_classes, weights)
         random_state = check_random_state(self.random_state)
         seed = random_state.randint(MAX_INT)
         n_threads = effective_n_threads(None)

@@ -54,6 +54,11 @@ class DecisionTreeClassifier(BanditTree, sklearn_tree.DecisionTreeClassifier):
         Monotonic constraints: 1 the prediction (probability of the second class) must
         not decrease with the feature, -1 it must not increase, 0 none. Nodes are then
         searched exactly.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -106,6 +111,9 @@ class DecisionTreeClassifier(BanditTree, sklearn_tree.DecisionTreeClassifier):
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -144,6 +152,7 @@ class DecisionTreeClassifier(BanditTree, sklearn_tree.DecisionTreeClassifier):
         class_weight=None,
         ccp_alpha=0.0,
         monotonic_cst=None,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -167,6 +176,7 @@ class DecisionTreeClassifier(BanditTree, sklearn_tree.DecisionTreeClassifier):
             monotonic_cst=monotonic_cst,
             ccp_alpha=ccp_alpha,
         )
+        self.categorical_features = categorical_features
         self.solver = solver
         self.max_bins = max_bins
         self.delta = delta
@@ -222,6 +232,11 @@ class DecisionTreeRegressor(BanditTree, sklearn_tree.DecisionTreeRegressor):
         Monotonic constraints: 1 the prediction (probability of the second class) must
         not decrease with the feature, -1 it must not increase, 0 none. Nodes are then
         searched exactly.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -270,6 +285,9 @@ class DecisionTreeRegressor(BanditTree, sklearn_tree.DecisionTreeRegressor):
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -307,6 +325,7 @@ class DecisionTreeRegressor(BanditTree, sklearn_tree.DecisionTreeRegressor):
         min_impurity_decrease=0.0,
         ccp_alpha=0.0,
         monotonic_cst=None,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -329,6 +348,7 @@ class DecisionTreeRegressor(BanditTree, sklearn_tree.DecisionTreeRegressor):
             monotonic_cst=monotonic_cst,
             ccp_alpha=ccp_alpha,
         )
+        self.categorical_features = categorical_features
         self.solver = solver
         self.max_bins = max_bins
         self.delta = delta

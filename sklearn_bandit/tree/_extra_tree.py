@@ -56,6 +56,11 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         Number of random thresholds per feature and node, of which the best is taken; 1
         as in scikit-learn, "sqrt" of the number of features as in the thesis. More make
         trees better and more alike.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -108,6 +113,9 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -147,6 +155,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         ccp_alpha=0.0,
         monotonic_cst=None,
         n_thresholds=1,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -169,6 +178,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
             min_impurity_decrease=min_impurity_decrease,
             monotonic_cst=monotonic_cst,
             ccp_alpha=ccp_alpha,
+            categorical_features=categorical_features,
             solver=solver,
             max_bins=max_bins,
             delta=delta,
@@ -230,6 +240,11 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         Number of random thresholds per feature and node, of which the best is taken; 1
         as in scikit-learn, "sqrt" of the number of features as in the thesis. More make
         trees better and more alike.
+    categorical_features : array-like of {bool, int, str}, "from_dtype" or None, \
+            default="from_dtype"
+        The categorical features: a mask, indices, names, or those that have a
+        categorical type in a data frame. None for none. Trees see categories as
+        numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
         or more (64,000 where regressors search all features), until the best feature is
@@ -278,6 +293,9 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         Feature names, if `X` had any.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    category_encoder_ : object or None
+        Its ``transform(X)`` returns what the trees are given, numbers in the place of
+        categories; None if there are none.
     n_insertions_ : int
         Insertions of a sample into a feature's histogram: what the search for splits
         cost.
@@ -316,6 +334,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         ccp_alpha=0.0,
         monotonic_cst=None,
         n_thresholds=1,
+        categorical_features="from_dtype",
         solver="mab",
         max_bins=255,
         delta=0.01,
@@ -337,6 +356,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
             min_impurity_decrease=min_impurity_decrease,
             monotonic_cst=monotonic_cst,
             ccp_alpha=ccp_alpha,
+            categorical_features=categorical_features,
             solver=solver,
             max_bins=max_bins,
             delta=delta,

@@ -24,6 +24,7 @@ PARAMETER_CONSTRAINTS = {
     "tol": [Interval(Real, 0.0, None, closed="left")],
     "radius": [StrOptions({"paired", "bernstein"})],
     "max_insertions": [Interval(Integral, 1, None, closed="left"), None],
+    "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
 }
 
 # Those of extremely randomised trees.

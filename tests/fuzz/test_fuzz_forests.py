@@ -45,6 +45,28 @@ def test_an_answer_or_a_clear_error(case):
 @fuzzed(
     learning_cases(
         FORESTS,
+        missing=MISSING,
+        infinite=True,
+        most_outputs=3,
+        fixed=FEW_TREES | {"categorical_features": [0]},
+        most_rows=1251,
+        most_features=33,
+    ),
+    n_short=30,
+)
+def test_categories_give_an_answer_or_a_clear_error(case):
+    try:
+        forest, X, _, _ = fitted(case)
+        require_answers(forest, X)
+    except Refused:
+        return
+    codes = forest.category_encoder_.codes_[0]
+    assert not np.isinf(codes).any()
+
+
+@fuzzed(
+    learning_cases(
+        FORESTS,
         missing=("none", "some"),
         weights=("none",),
         target_values=("normal", "few"),

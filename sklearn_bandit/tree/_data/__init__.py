@@ -7,12 +7,14 @@
   read and counted; ``byte_bins``: bytes that are their own bins
 - ``value_ranks``: ranks of the values that share a bin, in all samples of a small data
   set; ``local_ranks``: ranks for bins in a small node
+- ``categories``: numbers in the place of categories; ``target_order``: their order
 - ``bootstrap``: bootstrap samples as counts
 
 Estimators, those of ensembles too, use what is exported here.
 """
 
 from .bootstrap import draw_counts
+from .categories import CategoricalInputMixin
 from .packing import allows_missing, pack_samples
 
-__all__ = ["allows_missing", "draw_counts", "pack_samples"]
+__all__ = ["CategoricalInputMixin", "allows_missing", "draw_counts", "pack_samples"]

@@ -1,0 +1,105 @@
+"""How many trees: `n_estimators="auto"` against fixed numbers of trees."""
+
+import numpy as np
+from sklearn.metrics import r2_score
+
+from sklearn_bandit.ensemble import RandomForestClassifier, RandomForestRegressor
+
+from ..data import load
+from ..harness import Table, benchmark
+
+MANY = 500
+
+
+def draw(X, y, n_samples, seed):
+    """Draw training and test samples."""
+    drawn = np.random.default_rng(seed).permutation(len(y))[: 2 * n_samples]
+    train, test = drawn[:n_samples], drawn[n_samples:]
+    return X[train], y[train], X[test], y[test]
+
+
+def beijing():
+    """Return the Beijing air data where PM2.5 is known."""
+    data = load("beijing_air")
+    known = ~np.isnan(data.y)
+    return data.X[known], data.y[known]
+
+
+def adult():
+    """Return the Adult data, categories as codes."""
+    data = load("adult")
+    X = np.concatenate([data.X_train, data.X_test])
+    return X, np.concatenate([data.y_train, data.y_test])
+
+
+def mnist():
+    """Return the training set of MNIST."""
+    data = load("mnist")
+    return data.X_train, data.y_train
+
+
+def covertype():
+    """Return the covertype data."""
+    data = load("covtype")
+    return data.X, data.y
+
+
+SETS = {
+    "covertype": (covertype, 20_000),
+    "mnist": (mnist, 5_000),
+    "adult": (adult, 20_000),
+    "beijing": (beijing, 20_000),
+}
+
+
+def oob_r2(model, y):
+    """Return the out-of-bag R2; of classes, that of their indicators."""
+    if hasattr(model, "oob_prediction_"):
+        return r2_score(y, model.oob_prediction_)
+    proba = model.oob_decision_function_
+    hits = model.classes_ == y[:, None]
+    known = np.isfinite(proba).all(axis=1)
+    error = np.sum((proba - hits)[known] ** 2) / known.sum()
+    return 1.0 - error / (1.0 - np.sum(hits.mean(axis=0) ** 2))
+
+
+@benchmark("forest.n_trees", data=["covtype", "mnist", "adult", "beijing_air"])
+def n_trees(options):
+    """Scores of "auto", 100 and 500 trees; how often "auto" is within `oob_tol`."""
+    n_seeds = options.rounds or 10
+    rows, counts = [], []
+    for name, (make, n_samples) in SETS.items():
+        if not options.wants(name):
+            continue
+        X, y = make()
+        is_real = y.dtype.kind == "f"
+        kind = RandomForestRegressor if is_real else RandomForestClassifier
+        common = {"oob_score": True, "n_jobs": options.threads}
+        found = {key: [] for key in ("auto", 100, MANY)}
+        n_within, n_grown = 0, []
+        for seed in range(n_seeds):
+            X_train, y_train, X_test, y_test = draw(X, y, n_samples, seed)
+            oob = {}
+            for n, scores in found.items():
+                # Seeds of their own: trees must not be those of the other forest.
+                model = kind(n, random_state=1000 * seed + (n == MANY), **common)
+                model.fit(X_train, y_train)
+                scores.append(model.score(X_test, y_test))
+                oob[n] = oob_r2(model, y_train)
+                if n == "auto":
+                    n_grown.append(model.n_estimators_)
+                    tol = model.oob_tol
+            n_within += oob["auto"] >= oob[MANY] - tol
+        rows.append([name, min(n_grown), np.median(n_grown), max(n_grown)])
+        rows[-1] += [np.mean(scores) for scores in found.values()]
+        counts.append([name, n_seeds, n_within])
+    yield Table(
+        "accuracy or R2 of new samples, mean over seeds",
+        ["data", "fewest", "median", "most", "auto", "100 trees", f"{MANY} trees"],
+        rows,
+    )
+    yield Table(
+        f"out-of-bag R2 not below that of {MANY} trees by more than oob_tol",
+        ["data", "forests", "within"],
+        counts,
+    )
