@@ -1,5 +1,7 @@
 """Data and comparisons that several test modules use."""
 
+import time
+
 import dask.array as da
 import numpy as np
 
@@ -30,3 +32,13 @@ def assert_same_forest(one, other):
     assert len(one.estimators_) == len(other.estimators_)
     for pair in zip(one.estimators_, other.estimators_, strict=True):
         assert_same_tree(*pair)
+
+
+def wait_until_empty(client, seconds=10):
+    """The tasks that a scheduler still knows; it is told of releases with a delay."""
+    end = time.monotonic() + seconds
+    while True:
+        left = client.run_on_scheduler(lambda dask_scheduler: [*dask_scheduler.tasks])
+        if not left or time.monotonic() > end:
+            return left
+        time.sleep(0.05)
