@@ -16,6 +16,18 @@ def make_data(n=9000):
     return X, np.array(["no", "yes"])[(score > 0).astype(int)], score
 
 
+def make_block(block_info=None):
+    """Rows that can be computed again."""
+    start, stop = block_info[None]["array-location"][0]
+    return np.random.default_rng(start).normal(size=(stop - start, 8))
+
+
+def make_collections():
+    """Samples and classes that workers make."""
+    X = da.map_blocks(make_block, chunks=((10_000,) * 4, (8,)), dtype=float)
+    return X, (X[:, 0] + X[:, 1] > X[:, 2] * X[:, 3]).astype(int)
+
+
 def as_dask(array, sizes):
     """A dask array with blocks of these numbers of rows."""
     return da.from_array(array, chunks=(sizes, *array.shape[1:]))

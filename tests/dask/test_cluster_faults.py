@@ -5,28 +5,14 @@ import signal
 import threading
 import time
 
-import dask.array as da
-import numpy as np
 import pytest
-from dask_data import assert_same_forest, wait_until_empty
+from dask_data import assert_same_forest, make_collections, wait_until_empty
 from distributed import Client, LocalCluster
 
 from sklearn_bandit import ensemble
 from sklearn_bandit.dask import RandomForestClassifier
 
-N = 40_000
 PARAMETERS = {"n_estimators": 24, "random_state": 0}
-
-
-def make_block(block_info=None):
-    """Rows that can be computed again."""
-    start, stop = block_info[None]["array-location"][0]
-    return np.random.default_rng(start).normal(size=(stop - start, 8))
-
-
-def make_collections():
-    X = da.map_blocks(make_block, chunks=((10_000,) * 4, (8,)), dtype=float)
-    return X, (X[:, 0] + X[:, 1] > X[:, 2] * X[:, 3]).astype(int)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +21,7 @@ def local():
     return ensemble.RandomForestClassifier(**PARAMETERS).fit(X, y)
 
 
-def when_growing(client, action):
+def when_growing(client, action, seconds=60):
     """Act as soon as a tree has been grown."""
 
     def has_grown(dask_scheduler):
@@ -43,7 +29,8 @@ def when_growing(client, action):
         return "memory" in states
 
     def watch():
-        while not client.run_on_scheduler(has_grown):
+        end = time.monotonic() + seconds
+        while not client.run_on_scheduler(has_grown) and time.monotonic() < end:
             time.sleep(0.01)
         action()
 
