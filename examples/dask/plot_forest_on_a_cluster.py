@@ -3,8 +3,7 @@ The same forest, whatever the partitions
 ========================================
 
 A forest is fitted to a dask array on a cluster of two workers, for several ways to cut
-the array into partitions, and locally. All of them are the same forest; the log of the
-workers tells how much they sent to each other.
+the array into partitions, and locally. All of them are the same forest.
 """
 
 import dask.array as da
