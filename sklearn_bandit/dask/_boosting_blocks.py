@@ -323,7 +323,10 @@ class Judgement(NamedTuple):
 
 
 def start_judging(
-    shard: tuple[Binned, Binned], baseline: np.ndarray, iterations: list, missing_bin: int
+    shard: tuple[Binned, Binned],
+    baseline: np.ndarray,
+    iterations: list,
+    missing_bin: int,
 ) -> Judgement:
     """Return the raw predictions of held-out rows after some iterations."""
     held_out = shard[1]

@@ -184,7 +184,15 @@ class ClusterRows:
     """
 
     def __init__(
-        self, tasks, partitions, summary, *, class_weight, preprocess, max_rows, batch_size
+        self,
+        tasks,
+        partitions,
+        summary,
+        *,
+        class_weight,
+        preprocess,
+        max_rows,
+        batch_size,
     ):
         self.tasks = tasks
         self.partitions = partitions

@@ -312,7 +312,10 @@ class BanditMIPS(ShardedSearch, local_class=neighbors.BanditMIPS):
     _largest_first = True
 
     def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+        self,
+        X: Any = None,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
     ) -> Any:
         """Find the atoms with the largest inner products.
 
@@ -386,7 +389,10 @@ class BanditNearestNeighbors(
     """
 
     def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+        self,
+        X: Any = None,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
     ) -> Any:
         """Find the nearest rows.
 
