@@ -285,6 +285,28 @@ class BanditKMedoids(
         self.labels_ = self.predict(X)
         return self
 
+    def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
+        """Return the negative sum of the distances to the nearest medoid.
+
+        Parameters
+        ----------
+        X : array-like or dask collection of shape (n_samples, n_features)
+            New samples.
+        y : None
+            Ignored; for consistency.
+        sample_weight : array-like or dask array of shape (n_samples,), default=None
+            How much each sample counts.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        nearest = self.transform(X).min(axis=1)
+        if sample_weight is not None:
+            nearest = nearest * sample_weight
+        return -float(nearest.sum())
+
     def to_local(self) -> Any:
         """Return the fitted model as an estimator of the local class.
 
