@@ -175,9 +175,8 @@ def fit_large(
     for part in tasks.gather(tasks.compute(routed)):
         sums = [total + some for total, some in zip(sums, part, strict=True)]
     for tree, top, draw, total in zip(trees, gathered_tops, draws, sums, strict=True):
-        sampled = top.nodes["n_node_samples"].copy()
         set_totals(top, total, targets)
-        leaves = open_leaves(tree, top, sampled, MIN_ROWS)
+        leaves = open_leaves(tree, top, room // (itemsize * n_features))
         subtrees = _grow_leaves(
             tasks, partitions, (tree, top, draw, leaves), targets, room
         )
