@@ -53,6 +53,7 @@ try:
     from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
     from sklearn.metrics._scorer import _SCORERS as SCORERS
     from sklearn.metrics.pairwise import _VALID_METRICS as VALID_METRICS
+    from sklearn.model_selection._split import _validate_shuffle_split
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     from sklearn.tree._tree import NODE_DTYPE, Tree
     from sklearn.utils._param_validation import (
@@ -63,6 +64,7 @@ try:
         StrOptions,
         validate_params,
     )
+    from sklearn.utils.extmath import _approximate_mode as approximate_mode
     from sklearn.utils.validation import (
         _check_feature_names_in,
         _check_sample_weight,
@@ -120,6 +122,7 @@ __all__ = [
     "_check_sample_weight",
     "_fit_context",
     "_is_arraylike_not_scalar",
+    "approximate_mode",
     "bootstrap_indices",
     "bootstrap_size",
     "brute_force_rows",
@@ -152,6 +155,8 @@ __all__ = [
     "prune_tree",
     "search_elsewhere",
     "set_oob_score",
+    "should_stop",
+    "shuffle_split_sizes",
     "stopping_scorer",
     "validate_X_predict",
     "validate_data",
@@ -211,6 +216,7 @@ METHODS = {
         "_is_fitted",
         "_preprocess_X",
         "_print_iteration_stats",
+        "_should_stop",
         "_validate_parameters",
     ),
 }
@@ -390,6 +396,11 @@ def check_early_stopping_scorer(model, *data, **raw_predictions):
     return model._check_early_stopping_scorer(*data, **raw_predictions)
 
 
+def should_stop(model, scores):
+    """Return whether scores have not improved for long enough."""
+    return model._should_stop(scores)
+
+
 def stopping_scorer(model):
     """Return what scikit-learn's boosting judges early stopping by."""
     return gradient_boosting.check_scoring(model, model.scoring)
@@ -398,6 +409,11 @@ def stopping_scorer(model):
 def print_iteration(model, start):
     """Print trees and scores of a model's last iteration, which began at `start`."""
     model._print_iteration_stats(start)
+
+
+def shuffle_split_sizes(n_samples, test_size):
+    """Return the numbers of rows to train on and to hold out."""
+    return _validate_shuffle_split(n_samples, test_size, train_size=None)
 
 
 # -- neighbours -----------------------------------------------------------------------

@@ -8,6 +8,10 @@ trees: never all of ``X`` through the client.
 - ``_client``: the client of a fit, and its tasks, of which none is left behind
 - ``_collections``: X, y and weights as partitions with known row numbers
 - ``_base``: what the estimators share: ``client``, ``to_local``, lazy prediction
+- ``_hist_gradient_boosting``: boosting; ``_boosting_rows`` draws from the partitions,
+  ``_boosting_blocks`` is what workers do, ``_boosting_stopping`` judges held-out rows
+- ``_sums``: sums that do not depend on where the data are cut
+- ``_kmedoids``, ``_neighbors``: medoids of all partitions, an index of each
 - ``_forests``: trees and forests; ``_trees`` fits those whose samples fit a worker,
   ``_large_trees`` all others
 
@@ -33,12 +37,23 @@ from ._forests import (
     RandomPatchesClassifier,
     RandomPatchesRegressor,
 )
+from ._hist_gradient_boosting import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from ._kmedoids import BanditKMedoids
+from ._neighbors import BanditMIPS, BanditNearestNeighbors
 
 __all__ = [
+    "BanditKMedoids",
+    "BanditMIPS",
+    "BanditNearestNeighbors",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RandomPatchesClassifier",

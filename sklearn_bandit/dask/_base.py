@@ -56,6 +56,11 @@ class DaskEstimator(BaseEstimator):
 
     _local_class: ClassVar[type]
 
+    # Parameters that the local class does not have, beside `client`, with defaults and
+    # what they may be.
+    _more_parameters: ClassVar[dict[str, Any]] = {}
+    _more_constraints: ClassVar[dict[str, Any]] = {}
+
     def __init_subclass__(cls, local_class: type | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
         if local_class is None:
@@ -64,6 +69,7 @@ class DaskEstimator(BaseEstimator):
         constraints = getattr(local_class, "_parameter_constraints", {})
         cls._parameter_constraints = {
             **constraints,
+            **cls._more_constraints,
             "client": [distributed.Client, None],
         }
         _take_client(cls, local_class)
@@ -74,7 +80,8 @@ class DaskEstimator(BaseEstimator):
 
     def __sklearn_clone__(self) -> Self:
         # A client cannot be copied: the copy has the same.
-        return self._copy_parameters(type(self), client=self.client)
+        more = {name: getattr(self, name) for name in self._more_parameters}
+        return self._copy_parameters(type(self), client=self.client, **more)
 
     def __getstate__(self) -> dict[str, Any]:
         # Nor can it be pickled: another process has clients of its own.
@@ -123,7 +130,7 @@ class DaskEstimator(BaseEstimator):
         parameters = {
             name: clone(value, safe=False)
             for name, value in self.get_params(deep=False).items()
-            if name != "client"
+            if name != "client" and name not in self._more_parameters
         }
         copy = cls(**parameters, **more)
         for name in ("_metadata_request", "_sklearn_output_config"):
@@ -136,18 +143,22 @@ class DaskEstimator(BaseEstimator):
 
 
 def _take_client(cls: type, local_class: type) -> None:
-    """Give a class the local parameters, and `client`."""
+    """Give a class the local parameters, those of its own, and `client`."""
+    more = {**cls._more_parameters, "client": None}
 
     @functools.wraps(local_class.__init__)
-    def __init__(self, *args, client=None, **parameters):
+    def __init__(self, *args, **parameters):
+        own = {name: parameters.pop(name, more[name]) for name in more}
         local_class.__init__(self, *args, **parameters)
-        self.client = client
+        for name, value in own.items():
+            setattr(self, name, value)
 
     # Scikit-learn reads the names of parameters from the signature.
     signature = inspect.signature(local_class.__init__)
-    client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    added = [inspect.Parameter(n, keyword, default=value) for n, value in more.items()]
     __init__.__signature__ = signature.replace(
-        parameters=[*signature.parameters.values(), client]
+        parameters=[*signature.parameters.values(), *added]
     )
     cls.__init__ = __init__
 

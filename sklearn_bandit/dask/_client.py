@@ -162,6 +162,11 @@ class Tasks:
         self._futures.pop(future.key, None)
         future.release()
 
+    def hand_over(self, futures: Iterable[distributed.Future]) -> None:
+        """Leave results on the cluster as long as they are referred to."""
+        for future in futures:
+            self._futures.pop(future.key, None)
+
     def _keep(self, futures):
         self._futures.update((future.key, future) for future in futures)
         return futures

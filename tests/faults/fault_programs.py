@@ -14,6 +14,11 @@ from fork_models import MODELS
 from sklearn_bandit._core.threads import effective_n_threads
 from threadpoolctl import threadpool_limits
 
+from sklearn_bandit.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn_bandit.ensemble._boosting._data import bin_mapper
 from sklearn_bandit.tree._policy import SamplingPolicy
 
 
@@ -139,6 +144,42 @@ def grow_within(model, n_threads, room):
             outcomes.append(_outcome(lambda: model.fit(X, y)))
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
     return outcomes
+
+
+def fit_memory_map(path, is_classifier, share):
+    """Fit to a file with less memory than it is long; return whether it was enough."""
+    import resource
+
+    rng = np.random.default_rng(0)
+    X = np.lib.format.open_memmap(path, "w+", np.float64, (150_000, 80))
+    for start in range(0, len(X), 10_000):
+        X[start : start + 10_000] = rng.standard_normal((10_000, 80))
+    X = np.load(path, mmap_mode="r")
+    estimator = HistGradientBoostingRegressor
+    y = np.asarray(X[:, 0])
+    if is_classifier:
+        estimator, y = HistGradientBoostingClassifier, y > 0
+    # Histograms take next to nothing.
+    model = estimator(
+        solver="mab",
+        batch_size=2048,
+        max_iter=10,
+        max_leaf_nodes=4,
+        max_bins=31,
+        early_stopping=True,
+        random_state=0,
+    )
+    bin_mapper.MAX_ROWS = 20_000  # as small a part of the rows as it is of a large file
+    model.fit(X[:5000], y[:5000])
+    status = Path("/proc/self/status").read_text()
+    (taken,) = (line.split()[1] for line in status.splitlines() if "VmData" in line)
+    limit = (int(taken) << 10) + int(share * X.nbytes)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    try:
+        model.fit(X, y)
+    except MemoryError:
+        return False
+    return model.do_early_stopping_ and len(model.validation_score_) == 11
 
 
 def memory_growth(family, n_fits):

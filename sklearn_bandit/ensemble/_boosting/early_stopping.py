@@ -65,6 +65,10 @@ class EarlyStopping:
             self.held_out.add(trees)
         return self._score()
 
+    def close(self):
+        """Return the state of the booster after the last iteration that counts."""
+        return self.booster.state
+
     def _score(self):
         model, booster = self.model, self.booster
         y, raw, weights = booster.scored()

@@ -8,7 +8,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_consistent_length, check_random_state
 
 from sklearn_bandit._compat import (
@@ -36,11 +35,11 @@ from sklearn_bandit._core.thread_start import start_threads
 from sklearn_bandit._core.threads import limit_threads
 from sklearn_bandit._core.unchanged import unchanged_on_failure
 
-from ._data.bin_mapper import fit_bin_mapper
 from ._data.bin_values import READABLE
 from ._prediction.packed_forms import add_packed, packed_boosters
+from ._sampling.array_rows import ArrayRows
 from ._sampling.leaf_router import MAX_LEAVES
-from ._sampling.row_weight import heavy_share, rarest_class
+from ._sampling.row_weight import heavy_share
 from ._sampling.training_rows import TrainingRows
 from .booster import Booster
 from .early_stopping import EarlyStopping
@@ -113,7 +112,9 @@ class BanditBoosting(ProgressMixin):
                 self._fitted_with_sw = True
             sample_weight = finalize_sample_weight(self, sample_weight, y)
             held_out = self._validate_held_out(X_val, y_val, sample_weight_val)
-            self._fit(X, y, sample_weight, held_out, known_categories, shown)
+            train = ArrayRows(X, y, sample_weight)
+            self._set_seeds()
+            self._fit(train, held_out, known_categories, shown)
         packed_boosters.forget(self)
         return self
 
@@ -159,37 +160,45 @@ class BanditBoosting(ProgressMixin):
         check_consistent_length(X, y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        return X, y, sample_weight
+        return ArrayRows(X, y, sample_weight)
 
-    def _fit(self, X, y, sample_weight, held_out, known_categories, shown):
-        """Fit to validated data; `shown` is what callbacks get to see."""
-        is_warm = self.warm_start and is_fitted(self)
-        if not is_warm:
-            # A warm start splits and bins as the first fit did, and goes on drawing.
+    def _is_warm(self):
+        """Whether to add iterations to those of the last fit."""
+        return self.warm_start and is_fitted(self)
+
+    def _set_seeds(self):
+        """Draw what random choices depend on.
+
+        A warm start splits and bins as the first fit did, and goes on drawing.
+        """
+        if not self._is_warm():
             rng = check_random_state(self.random_state)
             self._random_seed = rng.randint(MAX_SEED, dtype="u8")
             self._feature_subsample_rng = np.random.default_rng(
                 rng.randint(MAX_SEED, dtype="u8")
             )
+
+    def _fit(self, train, held_out, known_categories, shown):
+        """Fit to validated rows; `shown` is what callbacks get to see."""
+        is_warm = self._is_warm()
         validate_parameters(self)
-        constraints = self._constraints(X.shape[1])
-        self._n_features = X.shape[1]
+        constraints = self._constraints(train.n_features)
+        self._n_features = train.n_features
         self._loss = (
             self.loss
             if isinstance(self.loss, BaseLoss)
-            else get_loss(self, sample_weight)
+            else get_loss(self, train.sample_weight)
         )
         self.do_early_stopping_ = (
-            self._sampling_policy.stops_early(len(y)) or held_out is not None
+            self._sampling_policy.stops_early(train.n_samples) or held_out is not None
             if isinstance(self.early_stopping, str)
             else self.early_stopping
         )
         self._use_validation_data = (
             self.validation_fraction is not None or held_out is not None
         )
-        train = X, y, sample_weight
         if self.do_early_stopping_ and self._use_validation_data and held_out is None:
-            train, held_out = self._hold_out(X, y, sample_weight)
+            train, held_out = self._hold_out(train)
 
         n_threads = start_threads(None)
         self._in_fit = True  # what scorers predict is binned
@@ -224,38 +233,29 @@ class BanditBoosting(ProgressMixin):
             "interaction_cst": check_interaction_cst(self, n_features),
         }
 
-    def _hold_out(self, X, y, sample_weight):
+    def _hold_out(self, rows):
         """Split into training and validation part, as scikit-learn does."""
-        parts = train_test_split(
-            X,
-            y,
-            *([] if sample_weight is None else [sample_weight]),
-            test_size=self.validation_fraction,
-            stratify=y if is_classifier(self) else None,
-            random_state=self._random_seed,
+        train, held_out = rows.hold_out(
+            self.validation_fraction, self._random_seed, stratify=is_classifier(self)
         )
-        if sample_weight is None:
-            parts += [None, None]
-        elif not (parts[4].any() and parts[5].any()):
+        weights = train.sample_weight, held_out.sample_weight
+        if weights[0] is not None and not (weights[0].any() and weights[1].any()):
             raise ValueError(
                 "All samples with weight are in the training set, or all in the "
                 "validation set: set early_stopping=False, change random_state or pass "
                 "X_val and y_val."
             )
-        return parts[::2], parts[1::2]
+        return train, held_out
 
     def _boost(
         self, train, held_out, known_categories, constraints, is_warm, n_threads, shown
     ):
         """Bin the data and add trees until there are enough."""
         start = time()
-        X, y, sample_weight = train
-        self._bin_mapper = fit_bin_mapper(
-            X,
+        self._bin_mapper = train.fit_bin_mapper(
             max_bins=self.max_bins,
             is_categorical=self._is_categorical_remapped,
             known_categories=known_categories,
-            sample_weight=sample_weight,
             random_state=self._random_seed,
             n_threads=n_threads,
         )
@@ -275,11 +275,9 @@ class BanditBoosting(ProgressMixin):
             self.n_insertions_ = 0
             self.sample_sizes_ = []
             self._sampling_state = None
-            self._baseline_prediction = self._loss.fit_intercept_only(
-                y_true=y, sample_weight=sample_weight
-            ).reshape((1, -1))
+            self._baseline_prediction = train.fit_baseline(self._loss)
 
-        self._n_training_rows = len(X)
+        self._n_training_rows = train.n_samples
         make_set = partial(
             TrainingRows,
             bin_mapper=self._bin_mapper,
@@ -288,12 +286,11 @@ class BanditBoosting(ProgressMixin):
             n_threads=n_threads,
         )
         booster = self._make_booster(
-            make_set(X, y, sample_weight), n_threads=n_threads, **constraints
+            make_set(train), n_threads=n_threads, **constraints
         )
         if held_out is not None:
-            held_out = make_set(*held_out)
-            held_out.join_all()
-        stopping = EarlyStopping(self, booster, held_out, is_warm, n_threads)
+            held_out = make_set(held_out)
+        stopping = self._make_stopping(booster, held_out, is_warm, n_threads)
         before = self.n_insertions_
         n_steps = self.max_iter - self.n_iter_
         shown["fitted"] = self._fitted_so_far
@@ -311,7 +308,7 @@ class BanditBoosting(ProgressMixin):
                     print_iteration(self, iteration_start)
                 if should_stop or progress.should_stop:
                     break
-        self._sampling_state = booster.state
+        self._sampling_state = stopping.close()
         if self.verbose:
             n_trees = sum(map(len, self._predictors))
             print(f"Fit {n_trees} trees in {time() - start:.3f} s")
@@ -325,6 +322,12 @@ class BanditBoosting(ProgressMixin):
             "validation_score_": np.array(self.validation_score_),
             "sample_sizes_": np.array(self.sample_sizes_, dtype=np.int64),
         }
+
+    def _make_stopping(self, booster, held_out, is_warm, n_threads):
+        """Make what judges when to stop; no row of `held_out` has joined yet."""
+        if held_out is not None:
+            held_out.join_all()
+        return EarlyStopping(self, booster, held_out, is_warm, n_threads)
 
     def _make_booster(self, data, **options):
         """Make what adds the trees."""
@@ -346,7 +349,7 @@ class BanditBoosting(ProgressMixin):
                 f"solver='mab' needs max_leaf_nodes of at most {MAX_LEAVES}, got "
                 f"{self.max_leaf_nodes}."
             )
-        n_rarest = rarest_class(data.all_y) if is_classifier(self) else data.n_samples
+        n_rarest = data.source.count_rarest() if is_classifier(self) else data.n_samples
         samples = can_route and self._sampling_policy.samples_rows(
             data.n_samples, n_rarest
         )

@@ -21,32 +21,56 @@ from sklearn_bandit._core.tasks import run_tasks
 TASK_COLUMNS = 4
 
 
+# Rows that quantiles are taken from: scikit-learn's number.
+MAX_ROWS = BinMapper().subsample
+
+
+def choose_rows(n_samples, sample_weight, random_state):
+    """Choose the rows that quantiles are taken from.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of rows.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights of the rows.
+    random_state : int
+        Draws them.
+
+    Returns
+    -------
+    rows : ndarray of int or None
+        The rows, ascending; None for all.
+    sample_weight : ndarray of shape (n_rows,) or None
+        Their weights, where they count.
+    """
+    weights = sample_weight if BINS_BY_WEIGHT else None
+    if n_samples <= MAX_ROWS:
+        return None, weights
+    share = None if weights is None else weights / np.sum(weights)
+    rows = check_random_state(random_state).choice(
+        n_samples, MAX_ROWS, p=share, replace=BINS_BY_WEIGHT
+    )
+    return np.sort(rows), None
+
+
 def fit_bin_mapper(
-    X,
-    *,
-    max_bins,
-    is_categorical,
-    known_categories,
-    sample_weight,
-    random_state,
-    n_threads,
+    X, sample_weight, *, max_bins, is_categorical, known_categories, n_threads
 ):
     """Find the thresholds of all features.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Numbers of any type; NaN where missing.
+        Numbers of any type; NaN where missing. All count.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights of the rows.
     max_bins : int
         Most bins of a feature, missing values not counted.
     is_categorical : ndarray of bool of shape (n_features,) or None
         Which features are categorical.
     known_categories : list or None
         Categories of each categorical feature, None for the others.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Weights of the rows.
-    random_state : int
-        Draws the rows that quantiles are taken from.
     n_threads : int
         Threads to use.
 
@@ -59,26 +83,16 @@ def fit_bin_mapper(
         n_bins=max_bins + 1,
         is_categorical=is_categorical,
         known_categories=known_categories,
-        random_state=random_state,
         n_threads=n_threads,
     )
-    n_samples, n_features = X.shape
-    weights = sample_weight if BINS_BY_WEIGHT else None
-    if n_samples > mapper.subsample:
-        share = None if weights is None else weights / np.sum(weights)
-        rows = check_random_state(random_state).choice(
-            n_samples, mapper.subsample, p=share, replace=BINS_BY_WEIGHT
-        )
-        X = X[np.sort(rows)]
-        weights = None
-
+    n_features = X.shape[1]
     if is_categorical is None:
         is_categorical = np.zeros(n_features, dtype=bool)
         known_categories = [None] * n_features
     thresholds = list(known_categories)
 
     def find(features):
-        found = _find_thresholds(X, features, max_bins, weights)
+        found = _find_thresholds(X, features, max_bins, sample_weight)
         for feature, part in zip(features, found, strict=True):
             thresholds[feature] = part
 

@@ -44,10 +44,7 @@ def heavy_share(loss, data):
         The share, above 0 and at most 1.
     """
     step = max(1, data.n_samples // N_ROWS)
-    y = data.all_y[::step].astype(np.float64)
-    weights = data.all_weights
-    if weights is not None:
-        weights = np.ascontiguousarray(weights[::step])
+    y, weights = data.source.some_targets(step)
     raw = np.empty((len(y), data.baseline.shape[1]), order="F")
     raw[:] = data.baseline
     pairs = np.zeros((raw.shape[1], len(y), 2), dtype=np.float32)

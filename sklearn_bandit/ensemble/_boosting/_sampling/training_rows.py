@@ -8,11 +8,12 @@ the points that are sampled. So rows join when they are wanted, in random order,
 pass through all the trees that there are by then.
 """
 
+from functools import partial
+
 import numpy as np
 
 from .._data.bin_values import BinAssigner
 from .leaf_router import MAX_LEAVES, LeafRouter
-from .row_sampling import draw_rounds
 
 
 class TrainingRows:
@@ -20,10 +21,8 @@ class TrainingRows:
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        The values of all rows.
-    y, sample_weight : ndarray of shape (n_samples,)
-        Encoded targets, and weights or None.
+    source : ArrayRows
+        Where all rows are.
     bin_mapper : BinMapper
         Has the thresholds.
     baseline : ndarray of shape (1, n_trees_per_iteration)
@@ -49,12 +48,8 @@ class TrainingRows:
         Their raw predictions, contiguous for each tree of an iteration.
     """
 
-    def __init__(
-        self, X, y, sample_weight, *, bin_mapper, baseline, predictors, n_threads
-    ):
-        self.X = X
-        self.all_y = y
-        self.all_weights = sample_weight
+    def __init__(self, source, *, bin_mapper, baseline, predictors, n_threads):
+        self.source = source
         self.binner = BinAssigner(
             bin_mapper.bin_thresholds_,
             bin_mapper.is_categorical_,
@@ -64,7 +59,7 @@ class TrainingRows:
         self.baseline = baseline
         self.predictors = predictors
         self.n_threads = n_threads
-        self.n_samples, n_features = X.shape
+        self.n_samples, n_features = source.n_samples, source.n_features
         self.n_rows = 0
         self.has_missing = np.zeros(n_features, dtype=np.uint8)
         # Room for all rows: memory that is not written to is not taken.
@@ -73,9 +68,7 @@ class TrainingRows:
 
     def join_all(self):
         """Let all rows join, in their own order."""
-        self._y = self.all_y.astype(np.float64, copy=False)
-        self._weights = self.all_weights
-        self._join(None, self.n_samples)
+        self._join(self.n_samples, self.source.read_all)
 
     def join(self, n_rows, round_size, seed):
         """Let rows join in random order until there are so many.
@@ -89,24 +82,30 @@ class TrainingRows:
         seed : int
             What the order depends on.
         """
-        if self.n_rows == 0:
-            self._y = np.empty(self.n_samples)
-            self._weights = None if self.all_weights is None else np.empty_like(self._y)
-        rows = draw_rounds(
-            self.n_samples, round_size, seed, self.n_rows, n_rows, self.n_threads
-        )
-        self._y[self.n_rows : n_rows] = self.all_y[rows]
-        if self._weights is not None:
-            self._weights[self.n_rows : n_rows] = self.all_weights[rows]
-        self._join(rows, n_rows)
+        drawn = round_size, seed, self.n_rows, n_rows
+        self._join(n_rows, partial(self.source.read, drawn=drawn))
 
-    def _join(self, rows, n_rows):
-        """Bins and raw predictions of rows; `rows` is None for all."""
+    def _join(self, n_rows, read):
+        """Let `read` write what there is to know of rows; raw predictions are ours."""
         new = slice(self.n_rows, n_rows)
         columns, raw = self._columns[:, new], self._raw[new]
         has_missing = np.zeros_like(self.has_missing)
-        self.binner.assign(self.X, rows, columns, has_missing, self.n_threads)
+        y, weights = read(
+            self.binner,
+            columns=columns,
+            has_missing=has_missing,
+            n_threads=self.n_threads,
+        )
         self.has_missing |= has_missing
+        if new == slice(0, self.n_samples):
+            self._y, self._weights = y.astype(np.float64, copy=False), weights
+        else:
+            if self.n_rows == 0:
+                self._y = np.empty(self.n_samples)
+                self._weights = None if weights is None else np.empty_like(self._y)
+            self._y[new] = y
+            if weights is not None:
+                self._weights[new] = weights
         raw[:] = self.baseline
         self._add(self.predictors, columns, raw)
         self.n_rows = n_rows
@@ -124,12 +123,31 @@ class TrainingRows:
         self._add([predictors], self.columns, self.raw)
 
     def _add(self, predictors, columns, raw):
-        trees = [predictor for iteration in predictors for predictor in iteration]
-        if all(len(predictor.nodes) < 2 * MAX_LEAVES for predictor in trees):
-            if trees:
-                LeafRouter(trees, self.missing_bin, self.n_threads).add_to(columns, raw)
-            return
-        for k, predictor in enumerate(trees):
-            raw[:, k % raw.shape[1]] += predictor.predict_binned(
-                columns.T, self.missing_bin, self.n_threads
-            )
+        add_trees(predictors, columns, raw, self.missing_bin, self.n_threads)
+
+
+def add_trees(iterations, columns, raw, missing_bin, n_threads):
+    """Add the predictions of trees to raw predictions.
+
+    Parameters
+    ----------
+    iterations : list of list of TreePredictor
+        Trees, iteration by iteration.
+    columns : ndarray of uint8 of shape (n_features, n_rows)
+        Bins of the rows.
+    raw : ndarray of shape (n_rows, n_trees_per_iteration)
+        What to add to, contiguous for each tree of an iteration.
+    missing_bin : int
+        The bin of missing values.
+    n_threads : int
+        Threads to use.
+    """
+    trees = [predictor for iteration in iterations for predictor in iteration]
+    if all(len(predictor.nodes) < 2 * MAX_LEAVES for predictor in trees):
+        if trees:
+            LeafRouter(trees, missing_bin, n_threads).add_to(columns, raw)
+        return
+    for k, predictor in enumerate(trees):
+        raw[:, k % raw.shape[1]] += predictor.predict_binned(
+            columns.T, missing_bin, n_threads
+        )

@@ -1,0 +1,440 @@
+"""The rows of a boosted model, on the workers that have them.
+
+`ClusterRows` answers what a fit asks of its rows (see ``ArrayRows`` of the local
+estimators). All that depends on chance is a function of the seed and of row numbers,
+and all sums are exact: where the collection is cut, and on which workers the parts are,
+makes no difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from dask.delayed import delayed
+from distributed import Future, wait
+
+from sklearn_bandit._compat import BinMapper, approximate_mode, shuffle_split_sizes
+from sklearn_bandit.ensemble import N_WEIGHT_ROWS, choose_rows, fit_bin_mapper
+
+from ._boosting_blocks import (
+    Description,
+    Encoding,
+    Sample,
+    Share,
+    Stratum,
+    cut,
+    describe,
+    merge,
+    pack,
+    sum_weights,
+)
+from ._client import Tasks
+from ._collections import Partitions
+from ._sums import add_sums
+
+
+class Summary:
+    """What the descriptions of all partitions say together.
+
+    Parameters
+    ----------
+    descriptions : list of Description
+        In the order of partitions.
+    is_classifier : bool
+        Whether targets are classes.
+
+    Attributes
+    ----------
+    classes : ndarray or None
+        Sorted labels.
+    counts : ndarray of shape (n_partitions, n_classes)
+        Rows of each class; of all rows in regression.
+    weights : ndarray of shape (n_classes,) or None
+        Weights of each class, or of all rows.
+    y_range : ndarray of shape (2,) or None
+        Least and largest number.
+    mean : float or None
+        Mean of numbers.
+    """
+
+    def __init__(self, descriptions: list[Description], is_classifier: bool) -> None:
+        self.descriptions = descriptions
+        self.classes = self.y_range = self.mean = self.weights = None
+        labels = [one.labels for one in descriptions]
+        has_weights = descriptions[0].weights is not None
+        if is_classifier:
+            self.classes = np.unique(np.concatenate(labels))
+            places = [np.searchsorted(self.classes, some) for some in labels]
+            self.counts = np.zeros((len(labels), len(self.classes)), dtype=np.int64)
+            sums: list[list] = [[] for _ in self.classes]
+            for i, (one, at) in enumerate(zip(descriptions, places, strict=True)):
+                self.counts[i, at] = one.counts
+                for place, weight in zip(at, one.weights or [], strict=False):
+                    sums[place].append(weight)
+        else:
+            self.counts = np.array([one.counts for one in descriptions])
+            self.y_range = np.array([np.min(labels), np.max(labels)])
+            sums = [[one.weights[0] for one in descriptions if one.weights]]
+        if has_weights:
+            self.weights = np.array([float(add_sums(some)) for some in sums])
+        if not is_classifier:
+            total = float(add_sums([one.total for one in descriptions]))
+            count = self.weights[0] if has_weights else self.counts.sum()
+            self.mean = total / count if count else 0.0
+
+    def concatenate(self, name: str) -> Any:
+        """Return the rows of a field of the descriptions, or None."""
+        parts = [getattr(one, name) for one in self.descriptions]
+        if parts[0] is None:
+            return None
+        if isinstance(parts[0], np.ndarray):
+            return np.concatenate(parts)
+        import pandas as pd
+
+        return pd.concat(parts)
+
+    def categories(self) -> list[np.ndarray]:
+        """Return the distinct values of each categorical column."""
+        columns = zip(*(one.categories for one in self.descriptions), strict=True)
+        # Not sorted: an encoder sorts them, and there may be several types.
+        return [
+            np.array(list(dict.fromkeys(v for part in column for v in part)), object)
+            for column in columns
+        ]
+
+
+def summarize(
+    tasks: Tasks,
+    partitions: Partitions,
+    *,
+    is_classifier: bool,
+    categorical: list[int],
+    seed: int,
+) -> Summary:
+    """Describe all partitions: the first look at the data.
+
+    Parameters
+    ----------
+    tasks : Tasks
+        Of the fit.
+    partitions : Partitions
+        The data.
+    is_classifier : bool
+        Whether targets are classes.
+    categorical : list of int
+        Columns whose values are categories.
+    seed : int
+        Draws the rows that bins are found from.
+
+    Returns
+    -------
+    Summary
+        What was found.
+    """
+    n = partitions.n_samples
+    rows, _ = choose_rows(n, None, seed)
+    values = np.arange(n) if rows is None else rows
+    targets = np.arange(0, n, max(1, n // N_WEIGHT_ROWS))
+    some = dict(partitions.locate(values)), dict(partitions.locate(targets))
+    empty = np.empty(0, dtype=np.int64)
+    call = delayed(describe, pure=False, traverse=False)
+    futures = tasks.compute(
+        [
+            call(
+                block,
+                Sample(some[0].get(i, empty), some[1].get(i, empty), categorical),
+                is_classifier,
+            )
+            for i, block in enumerate(partitions.blocks)
+        ]
+    )
+    return Summary(list(tasks.gather(futures)), is_classifier)
+
+
+class ClusterRows:
+    """Rows of partitions; the methods are those of ``ArrayRows``.
+
+    Parameters
+    ----------
+    tasks : Tasks
+        Of the fit.
+    partitions : Partitions
+        The data.
+    summary : Summary
+        What is known of them.
+    class_weight : ndarray of shape (n_classes,) or None
+        Weights of the classes.
+    preprocess : callable or None
+        Makes numbers of a data frame or of categories.
+    max_rows : int
+        Most rows that leave the workers.
+    batch_size : int
+        Rows of the first sample.
+
+    Attributes
+    ----------
+    n_samples, n_features : int
+        Numbers of rows that may join, and of features.
+    sample_weight : object
+        None if there are no weights.
+    n_moved : int
+        Rows that were brought to the client so far.
+    """
+
+    def __init__(
+        self,
+        tasks,
+        partitions,
+        summary,
+        *,
+        class_weight,
+        preprocess,
+        max_rows,
+        batch_size,
+    ):
+        self.tasks = tasks
+        self.partitions = partitions
+        self.summary = summary
+        self.class_weight = class_weight
+        self.preprocess = preprocess
+        self.max_rows = max_rows
+        self.batch_size = batch_size
+        self.n_features = partitions.n_features
+        has_weights = summary.weights is not None or class_weight is not None
+        self.sample_weight = () if has_weights else None
+        self.mapper: BinMapper | None = None
+        self.shards: list[Future] | None = None
+        self.strata = [
+            [Stratum(k, 0, 0, 0, 0) for k in range(summary.counts.shape[1])]
+            for _ in partitions.blocks
+        ]
+        self.n_held_out = np.zeros(len(partitions), dtype=np.int64)
+        self.n_moved = 0
+        self._set_size()
+
+    def _set_size(self):
+        """Set how many rows may join: whole batches, or all."""
+        self.n_training = n = int(self.partitions.n_samples - self.n_held_out.sum())
+        cap = self.max_rows // self.batch_size * self.batch_size
+        self.n_samples = n if n <= self.max_rows else min(cap, n)
+
+    def hold_out(self, test_size, random_state, *, stratify):
+        """Hold rows out by number; return the training part and the other.
+
+        The share of each class is held out: one row out of each of equally long
+        stretches of its rows. ``stratify`` is whether there are classes.
+        """
+        counts = self.summary.counts
+        totals = counts.sum(axis=0)
+        n_train, n_test = shuffle_split_sizes(self.partitions.n_samples, test_size)
+        rng = np.random.RandomState(random_state)
+        if stratify:
+            if totals.min() < 2:
+                raise ValueError(
+                    "The least populated class in y has only 1 member, which is too "
+                    "few to hold rows out for early stopping: set early_stopping=False "
+                    "or pass X_val and y_val."
+                )
+            kept = np.minimum(approximate_mode(totals, n_train, rng), totals - 1)
+            n_held_out = totals - kept
+        else:
+            n_held_out = np.array([n_test])
+        seeds = rng.randint(np.iinfo(np.int32).max, size=len(totals))
+        before = np.cumsum(counts, axis=0) - counts
+        self.strata = [
+            [
+                Stratum(k, *(int(v) for v in numbers))
+                for k, numbers in enumerate(
+                    zip(totals, n_held_out, seeds, first, strict=True)
+                )
+            ]
+            for first in before
+        ]
+        self.n_held_out = np.array(
+            [
+                sum(len(one.draw(int(n))) for one, n in zip(strata, some, strict=True))
+                for strata, some in zip(self.strata, counts, strict=True)
+            ]
+        )
+        self.summary.counts = counts - [
+            [len(one.draw(int(n))) for one, n in zip(strata, some, strict=True)]
+            for strata, some in zip(self.strata, counts, strict=True)
+        ]
+        self._set_size()
+        return self, HeldOutRows(self)
+
+    def fit_bin_mapper(self, *, random_state, **options):
+        """Find the thresholds of bins from the sample that `summarize` drew."""
+        values = self.summary.concatenate("values")
+        weights = self.summary.concatenate("value_weights")
+        if self.preprocess is not None:
+            values = self.preprocess(values)
+        self.n_moved += len(values)
+        self.mapper = fit_bin_mapper(values, weights, **options)
+        return self.mapper
+
+    def fit_baseline(self, loss):
+        """Return the raw predictions before the first tree, of shape (1, n_trees)."""
+        summary = self.summary
+        if summary.classes is not None:
+            counts = summary.counts.sum(axis=0)
+            weights = counts if summary.weights is None else summary.weights
+            if self.class_weight is not None:
+                weights = weights * self.class_weight
+            y = np.arange(len(counts), dtype=np.float64)
+            weights = np.asarray(weights, dtype=np.float64)
+        elif loss.differentiable:
+            y, weights = np.array([summary.mean]), None
+        else:
+            y, weights = self.some_targets(1)
+        return loss.fit_intercept_only(y_true=y, sample_weight=weights).reshape((1, -1))
+
+    def count_rarest(self):
+        """Count the rows of the rarest class that may join."""
+        counts = self.summary.counts.sum(axis=0)
+        return int(counts[counts > 0].min() * self.n_samples // self.n_training)
+
+    def some_targets(self, step):
+        """Return targets and weights (or None) of the rows that `summarize` drew."""
+        y = self.summary.concatenate("targets")
+        weights = self.summary.concatenate("target_weights")
+        if self.summary.classes is not None:
+            y = np.searchsorted(self.summary.classes, y)
+            if self.class_weight is not None:
+                by_class = self.class_weight[y]
+                weights = by_class if weights is None else weights * by_class
+        return y.astype(np.float64), weights
+
+    def read_all(self, binner, columns, has_missing, n_threads):
+        """Read all rows that may join, in their own order if these are all rows."""
+        order = None
+        if self.n_samples < self.n_training:
+            order = self.batch_size, 0, self.n_samples
+        return self._read(order, 0, self.n_samples, columns, has_missing)
+
+    def read(self, binner, drawn, columns, has_missing, n_threads):
+        """Read rows in random order; see ``ArrayRows.read``."""
+        round_size, seed, start, stop = drawn
+        order = round_size, seed, self.n_samples
+        return self._read(order, start, stop, columns, has_missing)
+
+    def _read(self, order, start, stop, columns, has_missing):
+        """Bring the rows between two places of the order to the client."""
+        if self.shards is None:
+            self._pack(order)
+        return self.bring(0, start, stop, columns, has_missing)
+
+    def bring(self, which, start, stop, columns, has_missing):
+        """Bring training (0) or held-out (1) rows between two places to the client."""
+        pieces = [
+            self.tasks.submit(cut, shard, which, start, stop) for shard in self.shards
+        ]
+        y = np.empty(stop - start)
+        weights = None if self.sample_weight is None else np.empty_like(y)
+        size = (self.n_features + 16) * (stop - start) // len(pieces) + 1
+        for piece in self.tasks.gather(pieces, bytes_each=size):
+            places = piece.places - start
+            columns[:, places] = piece.columns
+            y[places] = piece.y
+            if weights is not None:
+                weights[places] = piece.sample_weight
+        missing_bin = int(self.mapper.missing_values_bin_idx_)
+        has_missing[:] = (columns == missing_bin).any(axis=1)
+        self.n_moved += stop - start
+        return y, weights
+
+    def _pack(self, order):
+        """Put rows into bins where they are: the second and last look at the data."""
+        mapper = self.mapper
+        encoding = delayed(
+            Encoding(
+                self.preprocess,
+                mapper.bin_thresholds_,
+                mapper.is_categorical_,
+                int(mapper.missing_values_bin_idx_),
+                self.summary.classes,
+                self.class_weight,
+            ),
+            pure=False,
+            traverse=False,
+        )
+        n_rows, held = self.partitions.n_rows, self.n_held_out
+        firsts = np.cumsum(n_rows - held) - (n_rows - held)
+        share = Share([], 0, self.n_training, order, 0)
+        call = delayed(pack, pure=False, traverse=False)
+        packed = self.tasks.compute(
+            [
+                call(
+                    block,
+                    encoding,
+                    replace(
+                        share,
+                        strata=strata,
+                        first=int(first),
+                        first_held_out=int(before),
+                    ),
+                )
+                for block, strata, first, before in zip(
+                    self.partitions.blocks,
+                    self.strata,
+                    firsts,
+                    np.cumsum(held) - held,
+                    strict=True,
+                )
+            ]
+        )
+        self.shards = self._merge(packed)
+
+    def _merge(self, packed):
+        """Join what each worker has: one task a worker is cheaper than many."""
+        wait(packed)
+        where = self.tasks.client.who_has(packed)
+        groups: dict[str, list[Future]] = {}
+        for future in packed:
+            workers = where.get(future.key) or ("",)
+            groups.setdefault(min(workers), []).append(future)
+        shards = []
+        for worker, futures in groups.items():
+            # What is lost may be joined elsewhere.
+            options = {"workers": [worker], "allow_other_workers": True}
+            shards.append(
+                self.tasks.submit(merge, futures, **(options if worker else {}))
+            )
+        wait(shards)
+        for future in packed:
+            self.tasks.release(future)
+        return shards
+
+
+class HeldOutRows:
+    """The rows that `ClusterRows` holds out.
+
+    Parameters
+    ----------
+    rows : ClusterRows
+        All rows.
+    """
+
+    def __init__(self, rows: ClusterRows) -> None:
+        self.rows = rows
+        self.n_samples = int(rows.n_held_out.sum())
+        self.n_features = rows.n_features
+        self.sample_weight = rows.sample_weight
+
+    def weight(self) -> float:
+        """Return the sum of their weights."""
+        tasks = self.rows.tasks
+        sums = [tasks.submit(sum_weights, shard) for shard in self.rows.shards]
+        weight = float(add_sums(list(tasks.gather(sums))))
+        if weight == 0.0:
+            raise ValueError(
+                "All samples with weight are in the training set: set "
+                "early_stopping=False, change random_state or pass X_val and y_val."
+            )
+        return weight
+
+    def read_all(self, binner, columns, has_missing, n_threads):
+        """Bring all of them to the client."""
+        return self.rows.bring(1, 0, self.n_samples, columns, has_missing)
