@@ -45,7 +45,8 @@ from sklearn_bandit.tree._building import (
 from ._client import Tasks
 from ._collections import Block, Partitions
 
-# Values of the sample, if so many fit a worker. 6.7 million rows of ten features.
+# Values of the sample, if so many fit a worker. 6.7 million rows of ten features;
+# not tuned.
 SAMPLE_VALUES = 1 << 26
 
 # Rows of the sample that a node of a top must have to be split: MABSplit looks at 2,000
