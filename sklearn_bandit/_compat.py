@@ -133,6 +133,7 @@ __all__ = [
     "_check_sample_weight",
     "_fit_context",
     "_is_arraylike_not_scalar",
+    "add_constraints",
     "approximate_mode",
     "bootstrap_indices",
     "bootstrap_size",
@@ -253,6 +254,14 @@ check_methods()
 def parameter_constraints(estimator):
     """Return which values the parameters of an estimator class may have."""
     return estimator._parameter_constraints
+
+
+def add_constraints(estimator, constraints):
+    """Have an estimator class check more parameters than it inherits."""
+    estimator._parameter_constraints = {
+        **getattr(estimator, "_parameter_constraints", {}),
+        **constraints,
+    }
 
 
 def callbacks_of(estimator):

@@ -32,6 +32,9 @@ def is_private(name):
 
 def classes_of_the_package():
     for info in pkgutil.walk_packages(sklearn_bandit.__path__, "sklearn_bandit."):
+        is_dask = info.name.startswith("sklearn_bandit.dask")
+        if is_dask and importlib.util.find_spec("distributed") is None:
+            continue
         if not info.name.endswith("demo"):
             module = importlib.import_module(info.name)
             for _, one in inspect.getmembers(module, inspect.isclass):

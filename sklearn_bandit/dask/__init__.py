@@ -41,9 +41,11 @@ from ._hist_gradient_boosting import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
+from ._kmedoids import BanditKMedoids
 from ._neighbors import BanditMIPS, BanditNearestNeighbors
 
 __all__ = [
+    "BanditKMedoids",
     "BanditMIPS",
     "BanditNearestNeighbors",
     "DecisionTreeClassifier",

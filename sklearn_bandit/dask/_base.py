@@ -28,6 +28,8 @@ from dask.delayed import delayed
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 
+from sklearn_bandit._compat import add_constraints
+
 from ._client import resolve_client
 from ._collections import is_collection, row_blocks
 
@@ -66,12 +68,9 @@ class DaskEstimator(BaseEstimator):
         if local_class is None:
             return
         cls._local_class = local_class
-        constraints = getattr(local_class, "_parameter_constraints", {})
-        cls._parameter_constraints = {
-            **constraints,
-            **cls._more_constraints,
-            "client": [distributed.Client, None],
-        }
+        add_constraints(
+            cls, {**cls._more_constraints, "client": [distributed.Client, None]}
+        )
         _take_client(cls, local_class)
         for name in ROW_METHODS:
             local_method = getattr(local_class, name, None)

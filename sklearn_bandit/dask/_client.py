@@ -163,7 +163,7 @@ class Tasks:
         future.release()
 
     def hand_over(self, futures: Iterable[distributed.Future]) -> None:
-        """Leave results on the cluster when this ends, as long as they are referred to."""
+        """Leave results on the cluster as long as they are referred to."""
         for future in futures:
             self._futures.pop(future.key, None)
 

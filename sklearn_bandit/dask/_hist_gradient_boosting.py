@@ -282,8 +282,8 @@ class HistGradientBoostingClassifier(
     >>> model = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.9)
     True
-    >>> model.predict(X)  # lazy
-    dask.array<concatenate, shape=(2000,), dtype=int64, chunksize=(500,), chunktype=numpy.ndarray>
+    >>> model.predict(X).chunks  # lazy
+    ((500, 500, 500, 500),)
     >>> client.close()
     """
 
@@ -348,7 +348,7 @@ class HistGradientBoostingRegressor(
     >>> model = HistGradientBoostingRegressor(max_iter=20, random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.9)
     True
-    >>> model.predict(X)  # lazy
-    dask.array<concatenate, shape=(2000,), dtype=float64, chunksize=(500,), chunktype=numpy.ndarray>
+    >>> model.predict(X).chunks  # lazy
+    ((500, 500, 500, 500),)
     >>> client.close()
     """

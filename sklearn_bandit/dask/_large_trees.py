@@ -45,7 +45,8 @@ from sklearn_bandit.tree._building import (
 from ._client import Tasks
 from ._collections import Block, Partitions
 
-# Values of the sample, if so many fit a worker. 6.7 million rows of ten features.
+# Values of the sample, if so many fit a worker. 6.7 million rows of ten features;
+# not tuned.
 SAMPLE_VALUES = 1 << 26
 
 # Rows of the sample that a node of a top must have to be split: MABSplit looks at 2,000
@@ -175,9 +176,8 @@ def fit_large(
     for part in tasks.gather(tasks.compute(routed)):
         sums = [total + some for total, some in zip(sums, part, strict=True)]
     for tree, top, draw, total in zip(trees, gathered_tops, draws, sums, strict=True):
-        sampled = top.nodes["n_node_samples"].copy()
         set_totals(top, total, targets)
-        leaves = open_leaves(tree, top, sampled, MIN_ROWS)
+        leaves = open_leaves(tree, top, room // (itemsize * n_features))
         subtrees = _grow_leaves(
             tasks, partitions, (tree, top, draw, leaves), targets, room
         )

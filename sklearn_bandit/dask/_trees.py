@@ -31,7 +31,7 @@ from ._collections import Block, Partitions, make_partitions
 from ._large_trees import fit_large
 
 # Memory of a worker that a fit takes, for each byte of the values: the blocks that
-# arrive, the matrix made of them, and bins by row and by column.
+# arrive, the matrix made of them, and bins by row and by column. Counted, not measured.
 MEMORY_PER_BYTE = 3
 
 # Tasks for each thread of the cluster: workers end at about the same time.

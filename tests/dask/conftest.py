@@ -1,7 +1,5 @@
 """A cluster of two worker processes, shared by the tests of a module."""
 
-import time
-
 import pytest
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
@@ -26,15 +24,7 @@ def client(cluster):
     with Client(cluster) as client:
         yield client
         client.wait_for_workers(2, timeout=30)
+        from dask_data import wait_until_empty
+
         left = wait_until_empty(client)
         assert not left, f"left on the cluster: {left}"
-
-
-def wait_until_empty(client, seconds=10):
-    """The tasks that a scheduler still knows; it is told of releases with a delay."""
-    end = time.monotonic() + seconds
-    while True:
-        left = client.run_on_scheduler(lambda dask_scheduler: [*dask_scheduler.tasks])
-        if not left or time.monotonic() > end:
-            return left
-        time.sleep(0.05)

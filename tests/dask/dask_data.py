@@ -1,5 +1,7 @@
 """Data and comparisons that several test modules use."""
 
+import time
+
 import dask.array as da
 import numpy as np
 
@@ -12,6 +14,18 @@ def make_data(n=9000):
     X[::7, 5] = np.nan
     score = X[:, 0] + X[:, 1] * X[:, 4] + rng.normal(size=n)
     return X, np.array(["no", "yes"])[(score > 0).astype(int)], score
+
+
+def make_block(block_info=None):
+    """Rows that can be computed again."""
+    start, stop = block_info[None]["array-location"][0]
+    return np.random.default_rng(start).normal(size=(stop - start, 8))
+
+
+def make_collections():
+    """Samples and classes that workers make."""
+    X = da.map_blocks(make_block, chunks=((10_000,) * 4, (8,)), dtype=float)
+    return X, (X[:, 0] + X[:, 1] > X[:, 2] * X[:, 3]).astype(int)
 
 
 def as_dask(array, sizes):
@@ -30,3 +44,13 @@ def assert_same_forest(one, other):
     assert len(one.estimators_) == len(other.estimators_)
     for pair in zip(one.estimators_, other.estimators_, strict=True):
         assert_same_tree(*pair)
+
+
+def wait_until_empty(client, seconds=10):
+    """The tasks that a scheduler still knows; it is told of releases with a delay."""
+    end = time.monotonic() + seconds
+    while True:
+        left = client.run_on_scheduler(lambda dask_scheduler: [*dask_scheduler.tasks])
+        if not left or time.monotonic() > end:
+            return left
+        time.sleep(0.05)

@@ -12,9 +12,6 @@ from sklearn_bandit import ensemble
 from sklearn_bandit.dask import _boosting_rows
 from sklearn_bandit.ensemble import READABLE
 
-dd = pytest.importorskip("dask.dataframe")
-pd = pytest.importorskip("pandas")
-
 N = 20_000
 SMALL = {"batch_size": 1000, "max_iter": 20, "random_state": 0}
 
@@ -216,6 +213,7 @@ def test_types_of_numbers(client, dtype):
 
 
 def make_frame():
+    pd = pytest.importorskip("pandas")
     letters = np.array(list("dabc"))[np.digitize(SIGNAL, [-1, 0, 1])]
     letters = pd.Categorical(letters).set_categories(list("abcde"))
     letters[::7] = np.nan
@@ -223,6 +221,8 @@ def make_frame():
 
 
 def test_data_frames_with_categories(client):
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    pd = pytest.importorskip("pandas")
     there, here, y = pair("binary")
     frame = make_frame()
     options = {**SMALL, "solver": "mab", "early_stopping": False}
@@ -236,26 +236,14 @@ def test_data_frames_with_categories(client):
     assert_array_equal(model.predict_proba(X_).compute(), local.predict_proba(frame))
     # Categories that a partition does not have, or does not know.
     ordered = frame.sort_values("letter", ignore_index=True)
+    y_ordered = y[frame.sort_values("letter").index]
     parts = [ordered[i : i + 5000].copy() for i in range(0, N, 5000)]
     for part in parts:
         part["letter"] = part["letter"].cat.remove_unused_categories()
-    X_ = dd.from_map(
-        parts.__getitem__,
-        range(4),
-        meta=parts[0]
-        .iloc[:0]
-        .assign(
-            letter=parts[0]["letter"]
-            .iloc[:0]
-            .astype("category")
-            .cat.set_categories(list("abcde"))
-        ),
-    )
-    order = frame["letter"].sort_values().index
-    y_sorted = y[frame.sort_values("letter").index]
-    del order
-    model = there(**options).fit(X_, dd.from_pandas(pd.Series(y_sorted), npartitions=2))
-    local = here(**options).fit(ordered, y_sorted)
+    X_ = dd.from_map(parts.__getitem__, range(4), meta=frame.iloc[:0])
+    y_ = dd.from_pandas(pd.Series(y_ordered), npartitions=2)
+    model = there(**options).fit(X_, y_)
+    local = here(**options).fit(ordered, y_ordered)
     assert_array_equal(raw(model, ordered), raw(local, ordered))
 
 

@@ -2,8 +2,8 @@
 
 The top is grown on a sample of the rows. All rows are sent down it where they are, and
 counted: sums are of integers, so that they do not depend on where rows are. A leaf of
-the top that had few rows in the sample is open: a subtree grows there, on all rows of
-the leaf, which are then brought to one place. `sklearn_bandit.dask` says what is where.
+the top that is not pure is open: a subtree grows there, on all rows of the leaf, which
+are brought to one place. `sklearn_bandit.dask` says what is where.
 """
 
 from dataclasses import dataclass
@@ -234,7 +234,7 @@ def set_totals(top, sums, targets):
     top.nodes["n_node_samples"] = rows
 
 
-def open_leaves(tree, top, sampled, min_rows):
+def open_leaves(tree, top, max_rows):
     """Return the leaves of a top where a subtree is to grow.
 
     Parameters
@@ -243,10 +243,9 @@ def open_leaves(tree, top, sampled, min_rows):
         The estimator.
     top : Subtree
         The top; its nodes know all rows.
-    sampled : ndarray of int of shape (n_nodes,)
-        Rows of the sample in each node.
-    min_rows : int
-        With so many of these a node would have been split if that made it purer.
+    max_rows : int
+        Rows that can be brought to one place. Leaves with more are those in which the
+        sample is pure; they stay leaves.
 
     Returns
     -------
@@ -256,9 +255,9 @@ def open_leaves(tree, top, sampled, min_rows):
     most = MAX_INT32 if tree.max_depth is None else cap(tree.max_depth, MAX_INT32)
     return np.flatnonzero(
         (top.nodes["left_child"] < 0)
-        & (sampled < min_rows)
         & (top.nodes["impurity"] > EPSILON)
         & (top.nodes["n_node_samples"] > 1)
+        & (top.nodes["n_node_samples"] <= max_rows)
         & (node_depths(top.nodes) < most)
     )
 

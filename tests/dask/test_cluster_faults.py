@@ -1,0 +1,74 @@
+"""Workers that are killed, clients that are interrupted: the model, or nothing left."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+from dask_data import assert_same_forest, make_collections, wait_until_empty
+from distributed import Client, LocalCluster
+
+from sklearn_bandit import ensemble
+from sklearn_bandit.dask import RandomForestClassifier
+
+PARAMETERS = {"n_estimators": 24, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def local():
+    X, y = (part.compute(scheduler="sync") for part in make_collections())
+    return ensemble.RandomForestClassifier(**PARAMETERS).fit(X, y)
+
+
+def when_growing(client, action, seconds=60):
+    """Act as soon as a tree has been grown."""
+
+    def has_grown(dask_scheduler):
+        states = [t.state for k, t in dask_scheduler.tasks.items() if "grow_some" in k]
+        return "memory" in states
+
+    def watch():
+        end = time.monotonic() + seconds
+        while not client.run_on_scheduler(has_grown) and time.monotonic() < end:
+            time.sleep(0.01)
+        action()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    return thread
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_killed_worker(local):
+    """What it held is computed again, elsewhere; the forest is the same."""
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        X, y = make_collections()
+        pids = client.run(os.getpid)
+        killed = min(pids.values())
+        thread = when_growing(client, lambda: os.kill(killed, signal.SIGKILL))
+        forest = RandomForestClassifier(**PARAMETERS).fit(X, y)
+        thread.join()
+        assert_same_forest(forest, local)
+        assert killed not in client.run(os.getpid).values()
+
+
+def test_interrupted_client(client, interrupt):
+    """Nothing is left on the cluster, and the estimator is as it was."""
+    X, y = make_collections()
+    forest = RandomForestClassifier(n_estimators=3000, random_state=0)
+    with Client(client.scheduler.address) as other:
+        thread = when_growing(other, lambda: interrupt.send_after(0))
+        with pytest.raises(KeyboardInterrupt):
+            forest.fit(X, y)
+        thread.join()
+        assert not wait_until_empty(other, seconds=30)
+    assert not hasattr(forest, "estimators_")
+    # Another fit has the whole cluster.
+    forest.set_params(n_estimators=2).fit(X, y)
+    assert len(forest.estimators_) == 2

@@ -1,0 +1,102 @@
+"""Searches on a cluster answer as one index does."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from sklearn_bandit import dask as sd
+from sklearn_bandit import neighbors
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.standard_normal((600, 300))
+ROWS[300:310] = ROWS[:10]  # ties across partitions
+QUERIES = RNG.standard_normal((20, 300))
+NAMES = ["BanditMIPS", "BanditNearestNeighbors"]
+
+
+def cut(chunks, rows=ROWS):
+    return da.from_array(rows, chunks=(chunks, rows.shape[1]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("chunks", [600, 170, (1, 0, 299, 300)])
+@pytest.mark.parametrize("name", NAMES)
+def test_answers_of_one_index(client, name, chunks, dtype):
+    rows, queries = ROWS.astype(dtype), QUERIES.astype(dtype)
+    queries[:5] = rows[:5]
+    search = getattr(sd, name)(n_neighbors=7, random_state=0).fit(cut(chunks, rows))
+    one = getattr(neighbors, name)(n_neighbors=7, random_state=0).fit(rows)
+    expected, expected_ids = one.kneighbors(queries)
+    values, ids = search.kneighbors(queries)
+    assert_array_equal(ids, expected_ids)
+    assert_allclose(values, expected, rtol=1e-6)
+    lazy = search.kneighbors(da.from_array(queries, chunks=(8, 300)))
+    assert lazy[0].shape == (20, 7)
+    assert_array_equal(lazy[1].compute(), expected_ids)
+    local = search.to_local()
+    assert type(local) is type(one)
+    assert_array_equal(local.kneighbors(queries)[1], expected_ids)
+    assert search.n_samples_fit_ == 600
+    only = search.kneighbors(queries, n_neighbors=2, return_distance=False)
+    assert_array_equal(only, expected_ids[:, :2])
+
+
+@pytest.mark.parametrize("metric", ["cosine", "manhattan", "inner_product"])
+def test_metrics(client, metric):
+    search = sd.BanditNearestNeighbors(metric=metric).fit(cut(250))
+    one = neighbors.BanditNearestNeighbors(metric=metric).fit(ROWS)
+    for found, expected in zip(
+        search.kneighbors(QUERIES), one.kneighbors(QUERIES), strict=True
+    ):
+        assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_partitions_are_added(client, name):
+    search = getattr(sd, name)(random_state=0)
+    search.partial_fit(cut(100, ROWS[:250])).partial_fit(cut(200, ROWS[250:]))
+    one = getattr(neighbors, name)(random_state=0).fit(ROWS)
+    assert search.n_samples_fit_ == 600
+    assert_array_equal(search.kneighbors(QUERIES)[1], one.kneighbors(QUERIES)[1])
+    with pytest.raises(ValueError, match=r"X has 7 features, but .* expecting 300"):
+        search.partial_fit(cut(100, ROWS[:, :7]))
+    assert search.n_samples_fit_ == 600
+    assert not hasattr(clone(search), "n_samples_fit_")
+
+
+def test_delta_is_divided(client):
+    """Wrong answers are no more frequent than `delta`, however many partitions."""
+    rng = np.random.default_rng(1)
+    atoms = rng.standard_normal((400, 4000))
+    queries = rng.standard_normal((300, 4000))
+    delta = 0.2
+    search = sd.BanditMIPS(1, delta=delta, random_state=0).fit(cut(40, atoms))
+    best = (queries @ atoms.T).argmax(axis=1)
+    wrong = np.mean(search.kneighbors(queries)[1][:, 0] != best)
+    assert wrong <= delta
+    assert search.n_multiplications_.shape == (300,)
+    assert search.n_multiplications_.min() > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_cannot_be_searched(client, name):
+    search = getattr(sd, name)()
+    with pytest.raises(TypeError, match="X must be a dask array"):
+        search.fit(ROWS)
+    bad = ROWS.copy()
+    bad[500, 3] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        search.fit(cut(100, bad))
+    assert not hasattr(search, "n_samples_fit_")
+    search.fit(cut(100))
+    with pytest.raises(ValueError, match="features"):
+        search.kneighbors(QUERIES[:, :5])
+    with pytest.raises(ValueError, match="at most the number of rows, 600"):
+        search.kneighbors(QUERIES, n_neighbors=601)
+    with pytest.raises(ValueError, match="not supported on a cluster"):
+        search.kneighbors()
+    with pytest.raises(TypeError, match="pickle to_local"):
+        search.__getstate__()
+    del search._shards  # what was raised refers to the estimator
