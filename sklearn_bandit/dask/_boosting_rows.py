@@ -21,7 +21,7 @@ from sklearn_bandit._compat import (
     approximate_mode,
     shuffle_split_sizes,
 )
-from sklearn_bandit.ensemble import N_WEIGHT_ROWS, choose_rows, fit_bin_mapper
+from sklearn_bandit.ensemble import N_ROWS, choose_rows, fit_bin_mapper
 
 from ._boosting_blocks import (
     Description,
@@ -141,7 +141,7 @@ def summarize(
     n = partitions.n_samples
     rows, _ = choose_rows(n, None, seed)
     values = np.arange(n) if rows is None else rows
-    targets = np.arange(0, n, max(1, n // N_WEIGHT_ROWS))
+    targets = np.arange(0, n, max(1, n // N_ROWS))
     some = dict(partitions.locate(values)), dict(partitions.locate(targets))
     empty = np.empty(0, dtype=np.int64)
     call = delayed(describe, pure=False, traverse=False)
