@@ -14,8 +14,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import assert_all_finite
 
-from sklearn_bandit._compat import _check_sample_weight, check_y
+from sklearn_bandit._compat import check_y
 from sklearn_bandit.ensemble import READABLE, BinAssigner, add_trees, draw_share
 
 from ._collections import Block
@@ -52,7 +53,7 @@ class Description(NamedTuple):
         Sum of numbers times their weights.
     categories : list of ndarray
         Distinct values of the categorical columns.
-    values, value_weights, targets, target_weights : object
+    values, value_targets, value_weights, targets, target_weights : object
         Of the rows of `Sample`.
     """
 
@@ -62,6 +63,7 @@ class Description(NamedTuple):
     total: Fraction | float | None
     categories: list[np.ndarray]
     values: Any
+    value_targets: np.ndarray
     value_weights: np.ndarray | None
     targets: np.ndarray
     target_weights: np.ndarray | None
@@ -92,8 +94,15 @@ def check_targets(block: Block) -> tuple[np.ndarray, np.ndarray | None]:
     y = check_y(block.y)
     weights = block.sample_weight
     if weights is not None:
-        weights = _check_sample_weight(weights, y[:, None], dtype=np.float64)
+        weights = check_weights(weights)
     return y, weights
+
+
+def check_weights(weights: np.ndarray) -> np.ndarray:
+    """Return the weights of a partition, which may all be zero, as float64."""
+    weights = np.asarray(weights, dtype=np.float64)
+    assert_all_finite(weights, input_name="sample_weight")
+    return weights
 
 
 def describe(block: Block, sample: Sample, is_classifier: bool) -> Description:
@@ -116,6 +125,7 @@ def describe(block: Block, sample: Sample, is_classifier: bool) -> Description:
         total,
         [_distinct(block.X, column) for column in sample.categorical],
         take(block.X, sample.values),
+        y[sample.values],
         None if weights is None else weights[sample.values],
         y[sample.targets],
         None if weights is None else weights[sample.targets],

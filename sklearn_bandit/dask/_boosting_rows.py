@@ -15,8 +15,13 @@ import numpy as np
 from dask.delayed import delayed
 from distributed import Future, wait
 
-from sklearn_bandit._compat import BinMapper, approximate_mode, shuffle_split_sizes
-from sklearn_bandit.ensemble import N_WEIGHT_ROWS, choose_rows, fit_bin_mapper
+from sklearn_bandit._compat import (
+    BINS_BY_WEIGHT,
+    BinMapper,
+    approximate_mode,
+    shuffle_split_sizes,
+)
+from sklearn_bandit.ensemble import N_ROWS, choose_rows, fit_bin_mapper
 
 from ._boosting_blocks import (
     Description,
@@ -136,7 +141,7 @@ def summarize(
     n = partitions.n_samples
     rows, _ = choose_rows(n, None, seed)
     values = np.arange(n) if rows is None else rows
-    targets = np.arange(0, n, max(1, n // N_WEIGHT_ROWS))
+    targets = np.arange(0, n, max(1, n // N_ROWS))
     some = dict(partitions.locate(values)), dict(partitions.locate(targets))
     empty = np.empty(0, dtype=np.int64)
     call = delayed(describe, pure=False, traverse=False)
@@ -268,10 +273,11 @@ class ClusterRows:
     def fit_bin_mapper(self, *, random_state, **options):
         """Find the thresholds of bins from the sample that `summarize` drew."""
         values = self.summary.concatenate("values")
-        weights = self.summary.concatenate("value_weights")
+        _, weights = self._encoded("value_targets", "value_weights")
         if self.preprocess is not None:
             values = self.preprocess(values)
         self.n_moved += len(values)
+        weights = weights if BINS_BY_WEIGHT else None
         self.mapper = fit_bin_mapper(values, weights, **options)
         return self.mapper
 
@@ -298,8 +304,12 @@ class ClusterRows:
 
     def some_targets(self, step):
         """Return targets and weights (or None) of the rows that `summarize` drew."""
-        y = self.summary.concatenate("targets")
-        weights = self.summary.concatenate("target_weights")
+        return self._encoded("targets", "target_weights")
+
+    def _encoded(self, targets, weights):
+        """Return encoded targets and weights (or None) of some rows."""
+        y = self.summary.concatenate(targets)
+        weights = self.summary.concatenate(weights)
         if self.summary.classes is not None:
             y = np.searchsorted(self.summary.classes, y)
             if self.class_weight is not None:

@@ -20,11 +20,12 @@ from dask.delayed import delayed
 from sklearn.utils import check_random_state
 
 from sklearn_bandit import cluster
-from sklearn_bandit._compat import Interval, _check_sample_weight, _fit_context
+from sklearn_bandit._compat import Interval, _fit_context
 from sklearn_bandit._core.unchanged import unchanged_on_failure
 from sklearn_bandit.ensemble import draw_share
 
 from ._base import DaskEstimator
+from ._boosting_blocks import check_weights
 from ._client import Tasks
 from ._collections import Block, make_partitions
 from ._sums import add_sums, exact_sum
@@ -74,9 +75,9 @@ def _check(block: Block) -> Fraction | float:
     """On a worker: check weights; return their sum."""
     if block.sample_weight is None:
         return Fraction(len(block.X))
-    weights = _check_sample_weight(
-        block.sample_weight, block.X, dtype=np.float64, ensure_non_negative=True
-    )
+    weights = check_weights(block.sample_weight)
+    if weights.min() < 0.0:
+        raise ValueError("Negative values in data passed to `sample_weight`")
     return exact_sum(weights)
 
 

@@ -16,7 +16,7 @@ from ._boosting._data.bin_values import READABLE as READABLE
 from ._boosting._data.bin_values import BinAssigner as BinAssigner
 from ._boosting._sampling.leaf_router import MAX_LEAVES as MAX_LEAVES
 from ._boosting._sampling.row_sampling import draw_share as draw_share
-from ._boosting._sampling.row_weight import N_ROWS as N_WEIGHT_ROWS
+from ._boosting._sampling.row_weight import N_ROWS as N_ROWS
 from ._boosting._sampling.training_rows import add_trees as add_trees
 from ._boosting.early_stopping import EarlyStopping as EarlyStopping
 from ._extra_trees import ExtraTreesClassifier, ExtraTreesRegressor

@@ -1,0 +1,102 @@
+"""Boosting and searches while workers are killed and the client is interrupted."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from dask_data import make_collections, wait_until_empty
+from distributed import Client, LocalCluster
+
+from sklearn_bandit import ensemble
+from sklearn_bandit.dask import BanditNearestNeighbors, HistGradientBoostingClassifier
+
+PARAMETERS = {"batch_size": 1000, "solver": "mab", "random_state": 0}
+
+
+@pytest.fixture
+def own_cluster():
+    """Return a client of a cluster that a test may damage."""
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def when_there_is(client, name, action, seconds=60):
+    """Act as soon as a task of this name has a result."""
+
+    def is_there(dask_scheduler):
+        tasks = dask_scheduler.tasks.items()
+        return any(name in key and task.state == "memory" for key, task in tasks)
+
+    def watch():
+        end = time.monotonic() + seconds
+        while not client.run_on_scheduler(is_there) and time.monotonic() < end:
+            time.sleep(0.01)
+        action()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    return thread
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_killed_worker(own_cluster, early_stopping):
+    """What it held is computed again, elsewhere; the model is the same."""
+    X, y = make_collections()
+    model = HistGradientBoostingClassifier(
+        **PARAMETERS, early_stopping=early_stopping, max_iter=60, client=own_cluster
+    )
+    expected = model.fit(X, y).to_local()
+    killed = min(own_cluster.run(os.getpid).values())
+    thread = when_there_is(
+        own_cluster, "merge", lambda: os.kill(killed, signal.SIGKILL)
+    )
+    model.fit(X, y)
+    thread.join()
+    rows = X[:5000].compute()
+    np.testing.assert_array_equal(
+        model.predict_proba(rows), expected.predict_proba(rows)
+    )
+    if not early_stopping:
+        local = ensemble.HistGradientBoostingClassifier(
+            **PARAMETERS, early_stopping=False, max_iter=60
+        ).fit(X.compute(), y.compute())
+        np.testing.assert_array_equal(
+            local.predict_proba(rows), expected.predict_proba(rows)
+        )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_an_index_is_made_anew(own_cluster):
+    X, _ = make_collections()
+    search = BanditNearestNeighbors(3, client=own_cluster).fit(X)
+    queries = X[:10].compute()
+    expected = search.kneighbors(queries)
+    os.kill(min(own_cluster.run(os.getpid).values()), signal.SIGKILL)
+    for found, before in zip(search.kneighbors(queries), expected, strict=True):
+        np.testing.assert_array_equal(found, before)
+
+
+def test_interrupted_client(client, interrupt):
+    """Nothing is left on the cluster, and the estimator is as it was."""
+    X, y = make_collections()
+    model = HistGradientBoostingClassifier(
+        **PARAMETERS, early_stopping=True, max_iter=100_000, n_iter_no_change=1000
+    )
+    with Client(client.scheduler.address) as other:
+        thread = when_there_is(other, "merge", lambda: interrupt.send_after(0))
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+        thread.join()
+        assert not wait_until_empty(other, seconds=30)
+    assert not hasattr(model, "classes_")
+    model.set_params(max_iter=3).fit(X, y)
+    assert model.n_iter_ == 3

@@ -1,0 +1,90 @@
+"""k-medoids on a cluster: the local medoids of few samples, as good ones of many."""
+
+import pickle
+
+import dask.array as da
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_bandit import cluster
+from sklearn_bandit import dask as sd
+
+N, N_FEATURES, N_CLUSTERS = 12_000, 6, 5
+RNG = np.random.default_rng(0)
+CENTRES = 3 * RNG.standard_normal((N_CLUSTERS, N_FEATURES))
+X = CENTRES[RNG.integers(N_CLUSTERS, size=N)] + RNG.standard_normal((N, N_FEATURES))
+WEIGHTS = RNG.random(N)
+
+
+def cut(chunks, array=X):
+    return da.from_array(array, chunks=(chunks, *array.shape[1:]))
+
+
+def loss_of(model, weights=None):
+    nearest = model.transform(X).min(axis=1)
+    return nearest.sum() if weights is None else nearest @ weights
+
+
+def test_few_samples_are_local(client):
+    some = X[:2000]
+    model = sd.BanditKMedoids(N_CLUSTERS, random_state=0).fit(cut(300, some))
+    local = cluster.BanditKMedoids(N_CLUSTERS, random_state=0).fit(some)
+    assert_array_equal(model.medoid_indices_, local.medoid_indices_)
+    assert model.inertia_ == local.inertia_
+    assert model.n_rounds_ == 0
+    assert_array_equal(model.labels_.compute(), local.labels_)
+    assert_array_equal(model.to_local().labels_, local.labels_)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict(some), local.labels_)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_samples(client, weighted):
+    """Within .1% of the local loss, and the same for any partitions."""
+    weights = WEIGHTS if weighted else None
+    local = cluster.BanditKMedoids(N_CLUSTERS, random_state=0)
+    local.fit(X, sample_weight=weights)
+    models = [
+        sd.BanditKMedoids(N_CLUSTERS, max_rows=1500, random_state=0).fit(
+            cut(chunks), sample_weight=cut(5000, WEIGHTS) if weighted else None
+        )
+        for chunks in (5000, (1, 0, 4999, 7000))
+    ]
+    for model in models:
+        assert model.n_rounds_ >= 1
+        assert model.inertia_ <= 1.001 * local.inertia_
+        assert_array_equal(model.cluster_centers_, X[model.medoid_indices_])
+        assert_allclose(model.inertia_, loss_of(model, weights), rtol=1e-9)
+    assert_array_equal(models[0].medoid_indices_, models[1].medoid_indices_)
+    assert models[0].inertia_ == pytest.approx(models[1].inertia_, rel=1e-12)
+    if not weighted:
+        assert models[0].score(X) == pytest.approx(-models[0].inertia_)
+        assert models[0].score(cut(3000)) == pytest.approx(-models[0].inertia_)
+
+
+def test_a_round_at_most(client):
+    model = sd.BanditKMedoids(N_CLUSTERS, max_rows=500, max_iter=1, random_state=0)
+    with pytest.warns(Warning, match="max_iter"):
+        model.fit(cut(4000))
+    assert model.n_rounds_ == 1
+    assert_allclose(model.inertia_, loss_of(model), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "weights", "match"),
+    [
+        ({"metric": "precomputed"}, None, "precomputed"),
+        ({"init": [0, 1]}, None, "init"),
+        ({}, np.zeros(N), "weights are zero"),
+        ({}, -WEIGHTS, "Negative values"),
+        ({"max_rows": 1}, None, "max_rows"),
+    ],
+)
+def test_what_cannot_be_clustered(client, parameters, weights, match):
+    model = sd.BanditKMedoids(2, **parameters)
+    with pytest.raises(ValueError, match=match):
+        model.fit(
+            cut(4000), sample_weight=None if weights is None else cut(4000, weights)
+        )
+    assert not hasattr(model, "inertia_")
