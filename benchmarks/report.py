@@ -1,0 +1,129 @@
+"""``python -m benchmarks.report NAME ...``: measure, and store for the documentation.
+
+Each benchmark has a file ``benchmarks/results/NAME.json`` under version control, from
+which the guide makes its tables and plots (``doc/_ext/benchmark_results.py``). A record
+says where and when it was measured: the machine, the versions of all sides, the date,
+the commit, the seeds. What is measured anew replaces the records of the same title;
+others stay as they are, so that a long benchmark can be measured in parts
+(``--dataset``). A record is written as soon as it is there.
+"""
+
+import argparse
+import json
+import math
+import os
+import re
+import subprocess
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from sklearn_bandit._show_versions import versions
+
+from .__main__ import discover, expand
+from .harness import REGISTRY, Options, measure, summary
+
+RESULTS = Path(__file__).parent / "results"
+
+PEERS = [
+    "scikit-learn",
+    "scikit-learn-intelex",
+    "lightgbm",
+    "xgboost",
+    "catboost",
+    "kmedoids",
+    "onebatch",
+    "faiss-cpu",
+    "usearch",
+    "hnswlib",
+    "treelite",
+    "numpy",
+    "scipy",
+]
+
+
+def provenance(options):
+    """What a figure is worth nothing without."""
+    header = versions()
+    packages = {"sklearn-bandit": header["Packages"]["sklearn-bandit"]}
+    for name in PEERS:
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return {
+        "date": date.today().isoformat(),
+        "commit": _commit(),
+        "processor": header["System"]["processor"],
+        "cores": os.cpu_count(),
+        "threads": options.threads,
+        "python": header["System"]["python"].split()[0],
+        "packages": packages,
+    }
+
+
+def _commit():
+    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=RESULTS.parent)
+    return done.stdout.strip() or "unknown"
+
+
+def store(name, record, origin):
+    """Put a record into the file of its benchmark, in place of one so titled."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    document = json.loads(path.read_text()) if path.exists() else {"records": []}
+    document = {
+        "benchmark": name,
+        "summary": summary(REGISTRY[name]),
+        "records": document["records"],
+    }
+    if "seconds" in record:
+        rounds = len(next(iter(record["seconds"].values())))
+        record["seeds"] = list(range(rounds))
+    record["measured"] = origin
+    subjects = [_subject(old["title"]) for old in document["records"]]
+    if _subject(record["title"]) in subjects:
+        document["records"][subjects.index(_subject(record["title"]))] = record
+    else:
+        document["records"].append(record)
+    path.write_text(json.dumps(_plain(document), indent=1) + "\n")
+
+
+def _subject(title):
+    """Return a title without what was measured (a loss to reach, who never did)."""
+    return re.sub(r"\d*\.\d+", "#", title.partition("; never")[0])
+
+
+def _plain(value):
+    """Return what JSON has: no numpy scalars, seconds of six digits, null for NaN."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(f"{value:.6g}")
+    return value
+
+
+def main(arguments=None):
+    """Parse the command line; run and store what it names."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.report")
+    parser.add_argument("names", nargs="+", help="names or patterns")
+    parser.add_argument("--dataset", action="append", default=[], help="only this one")
+    parser.add_argument("--rounds", type=int, help="runs of each contender")
+    parser.add_argument("--threads", type=int, default=2, help="for both sides")
+    parsed = parser.parse_args(arguments)
+
+    discover()
+    options = Options(parsed.threads, parsed.rounds, tuple(parsed.dataset))
+    for name in expand(parsed.names, parser):
+        for record in measure(name, options):
+            if "missing_data" not in record:
+                store(name, record, provenance(options))
+
+
+if __name__ == "__main__":
+    main()
