@@ -18,8 +18,16 @@ PAGES = {
 }
 GLOSSARY = "https://scikit-learn.org/stable/glossary.html#term-{name}"
 
+# Names that inherited docstrings leave incomplete.
+INCOMPLETE = {
+    "NearestNeighbors.radius_neighbors_graph": (
+        "sklearn.neighbors.NearestNeighbors.radius_neighbors_graph"
+    ),
+}
+
 # Sections that docstrings inherited from scikit-learn refer to.
 SECTIONS = {
+    "df_output_transform": "modules/df_output_transform.html",
     "metadata_routing": "metadata_routing.html",
     "sphx_glr_auto_examples_miscellaneous_plot_set_output.py": (
         "auto_examples/miscellaneous/plot_set_output.html"
@@ -30,6 +38,11 @@ SECTIONS = {
         "modules/tree.html#minimal-cost-complexity-pruning"
     ),
 }
+
+
+def is_method(name):
+    """Whether a name is that of a class and something in it."""
+    return name.rpartition(".")[0].rpartition(".")[2][:1].isupper()
 
 
 def exists(name):
@@ -56,8 +69,13 @@ def exists(name):
 def address(domain, kind, target):
     """Return where the documentation of a target is, or None."""
     if domain == "py":
+        target = INCOMPLETE.get(target, target)
         page = PAGES.get(target.partition(".")[0])
-        return page.format(name=target) if page and exists(target) else None
+        if page is None or not exists(target):
+            return None
+        if is_method(target):
+            return page.format(name=target.rpartition(".")[0]) + f"#{target}"
+        return page.format(name=target)
     if kind == "term":
         return GLOSSARY.format(name=target.replace(" ", "-"))
     if kind == "ref" and target in SECTIONS:
