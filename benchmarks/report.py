@@ -76,7 +76,12 @@ def store(name, record, origin):
     document = {
         "benchmark": name,
         "summary": summary(REGISTRY[name]),
-        "records": document["records"],
+        # What was transcribed from a text makes room for what was measured.
+        "records": [
+            old
+            for old in document["records"]
+            if not old["measured"].get("transcribed", False)
+        ],
     }
     if "seconds" in record:
         rounds = len(next(iter(record["seconds"].values())))
@@ -87,7 +92,7 @@ def store(name, record, origin):
         document["records"][subjects.index(_subject(record["title"]))] = record
     else:
         document["records"].append(record)
-    path.write_text(json.dumps(_plain(document), indent=1) + "\n")
+    path.write_text(json.dumps(_plain(document), indent=1, ensure_ascii=False) + "\n")
 
 
 def _subject(title):

@@ -145,6 +145,8 @@ def origin(name, record):
         seeds = "seed 0" if n_rounds == 1 else f"seeds 0 to {n_rounds - 1}"
         parts.append(f"{n_rounds} rounds, {seeds}" if n_rounds > 1 else f"1 run, {seeds}")
     parts.append(day(measured["date"]))
+    if measured.get("transcribed"):
+        parts.append("transcribed from a run of which no record was kept")
     return " · ".join(parts), f"make bench-report NAMES={name}"
 
 
