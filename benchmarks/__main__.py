@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 
 import benchmarks
 
-from .harness import REGISTRY, Options, summary, run
+from .harness import REGISTRY, Options, run, summary
 
 
 def discover():

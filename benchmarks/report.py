@@ -5,7 +5,8 @@ which the guide makes its tables and plots (``doc/_ext/benchmark_results.py``). 
 says where and when it was measured: the machine, the versions of all sides, the date,
 the commit, the seeds. What is measured anew replaces the records of the same title;
 others stay as they are, so that a long benchmark can be measured in parts
-(``--dataset``). A record is written as soon as it is there.
+(``--dataset``). A record is written as soon as it is there, unless other processes took
+part of the machine meanwhile.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import math
 import os
 import re
 import subprocess
+import time
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -24,6 +26,10 @@ from .__main__ import discover, expand
 from .harness import REGISTRY, Options, measure, summary
 
 RESULTS = Path(__file__).parent / "results"
+
+# Share of the machine that other processes may have during a measurement: what an idle
+# one was seen to use is below a hundredth.
+MOST_OTHERS = 0.05
 
 PEERS = [
     "scikit-learn",
@@ -40,6 +46,31 @@ PEERS = [
     "numpy",
     "scipy",
 ]
+
+
+class OtherLoad:
+    """What other processes do meanwhile, as a share of the machine (Linux only)."""
+
+    def __init__(self):
+        self._start = self._now()
+
+    @staticmethod
+    def _now():
+        try:
+            fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
+        except OSError:
+            return None
+        idle = int(fields[3]) + int(fields[4])
+        busy = (sum(map(int, fields)) - idle) / os.sysconf("SC_CLK_TCK")
+        return time.perf_counter(), busy - sum(os.times()[:4])
+
+    def share(self):
+        """Return the share since the last call, None where it is not known."""
+        start, self._start = self._start, self._now()
+        if start is None:
+            return None
+        elapsed, others = (b - a for a, b in zip(start, self._start, strict=True))
+        return max(0.0, others / (elapsed * os.cpu_count()))
 
 
 def provenance(options):
@@ -120,14 +151,25 @@ def main(arguments=None):
     parser.add_argument("--dataset", action="append", default=[], help="only this one")
     parser.add_argument("--rounds", type=int, help="runs of each contender")
     parser.add_argument("--threads", type=int, default=2, help="for both sides")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="store also what was disturbed: for counts, which do not mind",
+    )
     parsed = parser.parse_args(arguments)
 
     discover()
     options = Options(parsed.threads, parsed.rounds, tuple(parsed.dataset))
     for name in expand(parsed.names, parser):
+        load = OtherLoad()
         for record in measure(name, options):
-            if "missing_data" not in record:
-                store(name, record, provenance(options))
+            others = load.share()
+            if "missing_data" in record:
+                continue
+            if others is not None and others > MOST_OTHERS and not parsed.force:
+                print(f"  not stored: others used {others:.0%} of the machine")
+                continue
+            store(name, record, {**provenance(options), "other_load": others})
 
 
 if __name__ == "__main__":

@@ -88,14 +88,14 @@ html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 5,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {
-    name: []
-    for name in ("index", "installation", "quick_start", "changelog", "faq", "citing")
-}
+# Pages without others beside them have no list of these.
+ALONE = """index installation quick_start from_scikit_learn performance changelog faq
+    reproducibility citing"""
+html_sidebars = {name: [] for name in ALONE.split()}
 
 # `make docs-links` asks the network. Publishers answer programs with 403.
 linkcheck_ignore = [r"https://doi\.org/.*"]

@@ -22,16 +22,21 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from statistics import mean, median, stdev
+from textwrap import fill
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from figure_style import save_both
 from sphinx.util.docutils import SphinxDirective
+
+from figure_style import save_both
 from themed_figure import FOLDER, themed_images
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 RESULTS = BENCHMARKS / "results"
 OURS = "sklearn-bandit"
+
+# Share of the machine taken by others from which on times are said to be disturbed.
+DISTURBED = 0.05
 
 # Other libraries: how contenders are called that come from them, and their packages.
 PEERS = {
@@ -143,8 +148,12 @@ def origin(name, record):
         parts += [f"{side} {versions[side]}" for side in sorted(used & set(versions))]
         n_rounds = len(record["seeds"])
         seeds = "seed 0" if n_rounds == 1 else f"seeds 0 to {n_rounds - 1}"
-        parts.append(f"{n_rounds} rounds, {seeds}" if n_rounds > 1 else f"1 run, {seeds}")
+        parts.append(
+            f"{n_rounds} rounds, {seeds}" if n_rounds > 1 else f"1 run, {seeds}"
+        )
     parts.append(day(measured["date"]))
+    if (measured.get("other_load") or 0) > DISTURBED:
+        parts.append("on a busy machine: counts and scores hold, times do not")
     if measured.get("transcribed"):
         parts.append("transcribed from a run of which no record was kept")
     return " · ".join(parts), f"make bench-report NAMES={name}"
@@ -191,6 +200,7 @@ class ResultsDirective(SphinxDirective):
         "caption": directives.unchanged,
         "name": directives.unchanged,
         "only": directives.unchanged,
+        "without": directives.unchanged,
     }
 
     def read(self, name):
@@ -202,8 +212,13 @@ class ResultsDirective(SphinxDirective):
                 raise self.error(f"There is no benchmark {name!r}.")
             return []
         records = json.loads(path.read_text())["records"]
-        words = [w.strip() for w in self.options.get("records", "").split("|")]
-        return [r for r in records if any(word in r["title"] for word in words)]
+        words = self.words("records")
+        return [r for r in records if not words or any(w in r["title"] for w in words)]
+
+    def words(self, option):
+        """Return the parts of an option that are separated by bars."""
+        parts = self.options.get(option, "").split("|")
+        return [part.strip() for part in parts if part.strip()]
 
     def names(self):
         """Return the benchmarks that the argument lists."""
@@ -237,7 +252,9 @@ class BenchmarkTable(ResultsDirective):
             for record in records:
                 result += [
                     nodes.paragraph(
-                        "", "", nodes.strong(text=record["title"].partition("; never")[0])
+                        "",
+                        "",
+                        nodes.strong(text=record["title"].partition("; never")[0]),
                     ),
                     self._table(record),
                 ]
@@ -305,11 +322,12 @@ class BenchmarkPlot(ResultsDirective):
             last = (name, records[-1]) if records else last
         if not races:
             return absent
-        only = [w.strip() for w in self.options.get("only", "").split("|") if w.strip()]
-        captions = [c.strip() for c in self.options.get("caption", "").split("|")]
+        only, without = self.words("only"), self.words("without")
+        captions = self.words("caption")
+        races = [keep_sides(race, only, without) for race in races]
         stem = self.options.get("name") or "_".join(self.names()).replace(".", "_")
         files = save_both(
-            lambda palette: draw_races(palette, races, only, captions),
+            lambda palette: draw_races(palette, races, captions),
             Path(self.env.srcdir) / FOLDER,
             f"results_{stem}",
         )
@@ -317,46 +335,78 @@ class BenchmarkPlot(ResultsDirective):
         return [*themed_images(files, alt), self.line(*last), *absent]
 
 
-def draw_races(palette, races, only, captions):
+def keep_sides(race, only, without):
+    """Return a race with some of its sides; ours is always among them."""
+    ours, *others = race["seconds"]
+    kept = [ours]
+    for name in others:
+        if any(word in name for word in without):
+            continue
+        if not only or any(word in name for word in only):
+            kept.append(name)
+    return {**race, "seconds": {name: race["seconds"][name] for name in kept}}
+
+
+def draw_races(palette, races, captions):
     """Draw bars of seconds, a panel for each race."""
     import matplotlib.pyplot as plt
 
-    sides = [
-        [s for s in race["seconds"] if not only or any(word in s for word in only)]
-        for race in races
+    titles = [race["title"].partition("; never")[0] for race in races]
+    titles[: len(captions)] = captions[: len(titles)]
+    titles = [fill(title, 66) for title in titles]
+    heights = [
+        len(race["seconds"]) + 0.9 + 0.5 * title.count("\n")
+        for race, title in zip(races, titles, strict=True)
     ]
-    heights = [len(names) + 0.9 for names in sides]
     figure, panels = plt.subplots(
         len(races),
-        figsize=(7.6, 0.36 * sum(heights) + 0.3),
+        figsize=(6.6, 0.34 * sum(heights) + 0.2),
         height_ratios=heights,
         squeeze=False,
     )
-    for i, (axes, race, names) in enumerate(
-        zip(panels[:, 0], races, sides, strict=True)
-    ):
-        times = [median(race["seconds"][name]) for name in names]
-        ours = next(iter(race["seconds"]))
-        colours = [palette.ours if n == ours else palette.others[0] for n in names]
+    for axes, race, title in zip(panels[:, 0], races, titles, strict=True):
+        names = list(race["seconds"])
+        times = [median(seconds) for seconds in race["seconds"].values()]
+        colours = [
+            palette.ours if package(n) is None else palette.others[0] for n in names
+        ]
         bars = axes.barh(range(len(names)), times, color=colours, height=0.72)
+        for bar, name in list(zip(bars, names, strict=True))[1:]:
+            bar.set_alpha(0.55 if package(name) is None else 1)
         axes.set_yticks(range(len(names)), [shown(name) for name in names])
         axes.tick_params(axis="y", length=0, labelcolor=palette.text)
         axes.set_xticks([])
         axes.invert_yaxis()
         axes.spines[:].set_visible(False)
-        title = captions[i] if i < len(captions) and captions[i] else race["title"]
-        axes.set_title(title, fontweight="bold")
-        labels = []
-        for name, time in zip(names, times, strict=True):
-            scores = race["quality"].get(name, {})
-            first = next(iter(scores.items()), None)
-            text = duration(time)
-            if first and first[1][0] is not None:
-                text += f"   {first[0].removeprefix('test ')} {mean(first[1]):.4g}"
-            labels.append(text)
-        axes.bar_label(bars, labels, padding=5, color=palette.text)
-        axes.set_xlim(0, 1.45 * max(times))
+        # From the left edge of the figure: titles are longer than the bars.
+        axes.annotate(
+            title,
+            (0, 1),
+            (-132, 3),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            fontweight="bold",
+            annotation_clip=False,
+            va="bottom",
+        ).set_in_layout(False)
+        axes.set_title("\n" * title.count("\n") + " ")
+        axes.bar_label(bars, labels(race), padding=5, color=palette.text)
+        axes.set_xlim(0, 1.6 * max(times))
     return figure
+
+
+def labels(race):
+    """Texts beside the bars: time, and the first score."""
+    texts = []
+    for name, seconds in race["seconds"].items():
+        text = duration(median(seconds))
+        metric, values = next(
+            iter(race["quality"].get(name, {}).items()), (None, [None])
+        )
+        if values[0] is not None:
+            text += f"   {metric.removeprefix('test ')} {mean(values):.4g}"
+        texts.append(text)
+    return texts
 
 
 class BenchmarkPeers(ResultsDirective):
@@ -386,7 +436,9 @@ class BenchmarkPeers(ResultsDirective):
             task = nodes.paragraph()
             task += [
                 nodes.Text(record["title"].partition("; never")[0]),
-                nodes.inline(text=f" ({shown(ours)})") if ours != OURS else nodes.Text(""),
+                nodes.inline(text=f" ({shown(ours)})")
+                if ours != OURS
+                else nodes.Text(""),
                 nodes.Text(" "),
                 nodes.literal(text=name),
             ]

@@ -13,10 +13,11 @@ import importlib
 import inspect
 import re
 
-from benchmark_results import table_node
 from docutils import nodes
 from numpydoc.docscrape import NumpyDocString
 from sphinx.util.docutils import SphinxDirective
+
+from benchmark_results import table_node
 
 
 def find(package, path):

@@ -96,7 +96,12 @@ def save_both(draw, folder, name):
             figure = draw(palette)
             files[theme] = f"{name}_{theme}.svg"
             # Without a date the file is the same in every build.
-            figure.savefig(folder / files[theme], metadata={"Date": None})
+            figure.savefig(
+                folder / files[theme],
+                metadata={"Date": None},
+                bbox_inches="tight",
+                pad_inches=0.04,
+            )
             plt.close(figure)
     return files
 

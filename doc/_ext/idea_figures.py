@@ -10,8 +10,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from docutils import nodes
-from figure_style import save_both
 from sphinx.util.docutils import SphinxDirective
+
+from figure_style import save_both
 from themed_figure import FOLDER, themed_images
 
 FIGURES = {}
@@ -53,7 +54,7 @@ def search(costs, k=1, seed=0, batch_size=64, names=None):
 
 def draw_reads(palette, seen, total, labels, arm, reference, n_best=1):
     """Draw a bar for each arm: how many of all references it was looked at on."""
-    canvas, axes = plt.subplots(figsize=(7.6, 2.9))
+    canvas, axes = plt.subplots(figsize=(6.6, 2.9))
     rows = np.arange(len(seen))
     axes.barh(rows, total, color=palette.faint, height=0.78)
     colours = [palette.ours if i < n_best else palette.others[0] for i in rows]
@@ -159,7 +160,9 @@ def racing(palette):
     order = np.argsort(race.cv_results_["rank_test_score"], kind="stable")
     seen = np.asarray(race.cv_results_["n_folds_done"])[order]
     parameters = [race.cv_results_["params"][i] for i in order]
-    labels = [f"depth {p['max_depth']}, leaf {p['min_samples_leaf']}" for p in parameters]
+    labels = [
+        f"depth {p['max_depth']}, leaf {p['min_samples_leaf']}" for p in parameters
+    ]
     return draw_reads(palette, seen, 10, labels, "candidates", "folds fitted")
 
 
@@ -174,7 +177,7 @@ def prediction(palette):
     X, X_test, y, _ = train_test_split(*load_digits(return_X_y=True), random_state=0)
     forest = RandomForestClassifier(200, predict_delta=0.01, random_state=0).fit(X, y)
     asked = np.sort(forest.count_trees(X_test))
-    canvas, axes = plt.subplots(figsize=(7.6, 2.6))
+    canvas, axes = plt.subplots(figsize=(6.6, 2.6))
     share = np.linspace(0, 100, len(asked))
     axes.fill_between(share, 200, color=palette.faint, lw=0)
     axes.fill_between(share, asked, color=palette.ours, lw=0, step="mid")
@@ -196,7 +199,7 @@ def boosting(palette):
         solver="mab", batch_size=2048, max_iter=50, early_stopping=False, random_state=0
     ).fit(X, y)
     sizes = np.asarray(model.sample_sizes_)
-    canvas, axes = plt.subplots(figsize=(7.6, 2.6))
+    canvas, axes = plt.subplots(figsize=(6.6, 2.6))
     iterations = np.arange(1, len(sizes) + 1)
     axes.bar(iterations, len(X), color=palette.faint, width=0.8)
     axes.bar(iterations, sizes, color=palette.ours, width=0.8)
@@ -223,7 +226,7 @@ def neighbors(palette):
     order = np.argsort(middle)
     bar = np.sort(exact)[2]
     kept = (middle - error <= bar)[order]
-    canvas, axes = plt.subplots(figsize=(7.6, 2.8))
+    canvas, axes = plt.subplots(figsize=(6.6, 2.8))
     place = np.arange(len(rows))
     for chosen, colour in ((kept, palette.ours), (~kept, palette.others[0])):
         axes.errorbar(
@@ -252,7 +255,7 @@ def matching_pursuit(palette):
         n_nonzero_coefs=5, fit_intercept=False, random_state=0
     ).fit(X, y)
     canvas, (left, right) = plt.subplots(
-        1, 2, figsize=(7.6, 2.5), width_ratios=[2.2, 1]
+        1, 2, figsize=(6.6, 2.5), width_ratios=[2.2, 1]
     )
     shown = slice(0, 1200)
     rows = np.sort(np.random.default_rng(0).choice(1200, 24, replace=False))
@@ -282,7 +285,7 @@ def guarantees(palette):
     means, deviations = draws.mean(axis=1), draws.std(axis=1, ddof=1)
     radii = np.array([paired_radius(d**2, 64, 64, 0.05) for d in deviations])
     misses = np.abs(means) > radii
-    canvas, axes = plt.subplots(figsize=(7.6, 2.4))
+    canvas, axes = plt.subplots(figsize=(6.6, 2.4))
     for chosen, colour in ((~misses, palette.others[0]), (misses, palette.bad)):
         axes.errorbar(
             np.flatnonzero(chosen),

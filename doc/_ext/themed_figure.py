@@ -15,9 +15,11 @@ def themed_images(files, alt):
     alt : str
         What the picture shows, for those who do not see it.
     """
-    return [
+    frame = nodes.container(classes=["figure-frame"])
+    frame += [
         nodes.image(
             uri=f"/{FOLDER}/{name}", alt=alt, classes=[f"only-{theme}", "themed-figure"]
         )
         for theme, name in files.items()
     ]
+    return [frame]
