@@ -102,3 +102,14 @@ linkcheck_ignore = [r"https://doi\.org/.*"]
 linkcheck_anchors = False
 linkcheck_timeout = 15
 linkcheck_retries = 2
+
+
+def keep_first_paragraph(app, what, name, obj, options, lines):
+    """Shorten docstrings of packages: the rest is a map of their modules."""
+    if what == "module" and "" in lines:
+        del lines[lines.index("") :]
+
+
+def setup(app):
+    """Register with Sphinx."""
+    app.connect("autodoc-process-docstring", keep_first_paragraph)

@@ -90,10 +90,9 @@ def digits(value):
 
 def duration(seconds):
     """Format a time."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            break
-    return f"{seconds / size:.3g} {unit}"
+    units = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
+    unit = next((unit for unit, size in units.items() if seconds >= size), "µs")
+    return f"{seconds / units[unit]:.3g} {unit}"
 
 
 def score(values):
@@ -266,7 +265,7 @@ class BenchmarkTable(ResultsDirective):
     def _table(self, record):
         if "columns" in record:
             rows = [[digits(cell) for cell in row] for row in record["rows"]]
-            return table_node(record["columns"], rows)
+            return table_node(record["columns"], rows, ["wrap"])
         ratios = speed_ups(record)
         metrics = list(next(iter(record["quality"].values()), {}))
         rows = []

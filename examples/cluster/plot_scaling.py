@@ -28,7 +28,8 @@ for algorithm, values in counts.items():
         values.append(model.n_distance_evaluations_)
     shares = np.array(values) / sizes**2
     print(
-        f"{algorithm}: {shares[0]:.0%} of all pairs at 2,000, {shares[-1]:.0%} at 32,000"
+        f"{algorithm}: {shares[0]:.0%} of all pairs at 2,000 samples, "
+        f"{shares[-1]:.1%} at 32,000"
     )
 
 # %%
