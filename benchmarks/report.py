@@ -56,13 +56,13 @@ class OtherLoad:
 
     @staticmethod
     def _now():
-        try:
-            fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
-        except OSError:
+        if not Path("/proc/stat").exists():
             return None
+        fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
         idle = int(fields[3]) + int(fields[4])
         busy = (sum(map(int, fields)) - idle) / os.sysconf("SC_CLK_TCK")
-        return time.perf_counter(), busy - sum(os.times()[:4])
+        own = sum(os.times()[:4]) + _seconds_of_workers()
+        return time.perf_counter(), busy - own
 
     def share(self):
         """Return the share since the last call, None where it is not known."""
@@ -71,6 +71,24 @@ class OtherLoad:
             return None
         elapsed, others = (b - a for a, b in zip(start, self._start, strict=True))
         return max(0.0, others / (elapsed * os.cpu_count()))
+
+
+def _seconds_of_workers():
+    """Processor time of live descendants: joblib's workers stay for the next call."""
+    parents, ticks = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended meanwhile
+            continue
+        process = int(path.parent.name)
+        parents[process] = int(fields[1])
+        ticks[process] = int(fields[11]) + int(fields[12])
+    family = {os.getpid()}
+    while grown := {p for p, parent in parents.items() if parent in family} - family:
+        family |= grown
+    total = sum(ticks.get(process, 0) for process in family - {os.getpid()})
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 def provenance(options):
