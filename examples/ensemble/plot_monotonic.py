@@ -37,7 +37,8 @@ fig, axes = plt.subplots(1, 3, figsize=(11, 3.4), sharey=True, layout="constrain
 for axis, (name, model) in zip(axes, curves.items(), strict=True):
     curve = model.fit(X, price).predict(grid)
     falls = np.sum(np.diff(curve) < 0)
-    print(f"{name}: falls {falls} times, by {-np.diff(curve).min():.3f} at most")
+    deepest = max(0.0, -np.diff(curve).min())
+    print(f"{name}: falls {falls} times, by {deepest:.3f} at most")
     axis.plot(size, price, ".", color="0.8", ms=2)
     axis.plot(grid[:, 0], curve, color="tab:orange")
     axis.set(title=f"{name}: {falls} falls", xlabel="size", ylim=(-2, 14))
