@@ -1,6 +1,6 @@
 """
 ===============================
-Speed for loss, by one parameter
+How soon samples of rows double
 ===============================
 
 With ``solver="mab"`` boosted trees are grown on samples. ``sample_tol`` says which
@@ -42,6 +42,10 @@ for tolerance in tolerances:
     )
 
 # %%
+# The cost falls fortyfold, and after sixty trees no sample size has lost anything: all
+# losses are within .002 of each other, and that of all rows is the largest. A sample's
+# values are a little too large, which acts like a larger learning rate. What a larger
+# ``sample_tol`` risks shows after many more trees, when what is left to gain is small.
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
 left.plot(cost, loss, "o-")
 for tolerance, x, value in zip(tolerances, cost, loss, strict=True):
