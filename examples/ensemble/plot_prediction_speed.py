@@ -50,9 +50,9 @@ for size, mine, other in zip(
     print(f"{size:6,} rows: {1000 * mine:8.2f} ms, scikit-learn {1000 * other:8.2f} ms")
 
 # %%
-# A single row gains most: scikit-learn prepares threads and arrays for every call, which
-# takes longer than the trees themselves. The packed copy is made at the second call, and
-# is not part of a pickle.
+# A single row gains most: scikit-learn prepares threads and arrays for every call,
+# which takes longer than the trees themselves. The packed copy is made at the second
+# call, and is not part of a pickle.
 fig, ax = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
 for name, values in seconds.items():
     ax.loglog(sizes, np.array(values) / sizes * 1e6, "o-", label=name)
