@@ -117,6 +117,8 @@ def speed_ups(record):
 
 def package(contender):
     """Return the package that a contender comes from; None if it is ours."""
+    if contender.startswith(OURS):
+        return None
     for pattern, name in PEERS.items():
         if re.search(rf"\b{re.escape(pattern)}", contender):
             return name
@@ -125,7 +127,7 @@ def package(contender):
 
 def shown(contender):
     """Return the name of a contender, ours marked."""
-    if contender == OURS or package(contender):
+    if contender.startswith(OURS) or package(contender):
         return contender
     return f"{OURS}, {contender}"
 
