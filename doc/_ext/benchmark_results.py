@@ -354,7 +354,7 @@ def draw_races(palette, races, captions):
 
     titles = [race["title"].partition("; never")[0] for race in races]
     titles[: len(captions)] = captions[: len(titles)]
-    titles = [fill(title, 66) for title in titles]
+    titles = [fill(title, 58) for title in titles]
     heights = [
         len(race["seconds"]) + 0.9 + 0.5 * title.count("\n")
         for race, title in zip(races, titles, strict=True)
@@ -379,18 +379,7 @@ def draw_races(palette, races, captions):
         axes.set_xticks([])
         axes.invert_yaxis()
         axes.spines[:].set_visible(False)
-        # From the left edge of the figure: titles are longer than the bars.
-        axes.annotate(
-            title,
-            (0, 1),
-            (-132, 3),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            fontweight="bold",
-            annotation_clip=False,
-            va="bottom",
-        ).set_in_layout(False)
-        axes.set_title("\n" * title.count("\n") + " ")
+        axes.set_title(title, fontweight="bold")
         axes.bar_label(bars, labels(race), padding=5, color=palette.text)
         axes.set_xlim(0, 1.6 * max(times))
     return figure
