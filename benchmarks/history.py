@@ -28,7 +28,7 @@ from sklearn_bandit.model_selection import BanditGridSearchCV
 from sklearn_bandit.neighbors import BanditMIPS
 
 from .harness import Options, print_table
-from .report import RESULTS, provenance
+from .report import MOST_OTHERS, RESULTS, OtherLoad, provenance
 
 FILE = RESULTS / "history.jsonl"
 ROUNDS = 3
@@ -170,7 +170,12 @@ def measure(make):
 def compare(entry, last):
     """Return what got worse since the last line, in words."""
     worse = []
-    same = last["measured"]["processor"] == entry["measured"]["processor"]
+    now_on, then_on = entry["measured"], last["measured"]
+    # Ratios of two processors, or of a busy machine, say nothing.
+    same = now_on["processor"] == then_on["processor"] and all(
+        (measured.get("other_load") or 0) <= MOST_OTHERS
+        for measured in (now_on, then_on)
+    )
     for name, now in entry["tasks"].items():
         then = last["tasks"].get(name, {})
         if then and now["count"] > MOST_GROWTH * then["count"]:
@@ -185,10 +190,10 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.history")
     parser.add_argument("--dry-run", action="store_true", help="append nothing")
     parsed = parser.parse_args(arguments)
-    entry = {
-        "measured": provenance(Options()),
-        "tasks": {name: measure(make) for name, make in TASKS.items()},
-    }
+    load = OtherLoad()
+    tasks = {name: measure(make) for name, make in TASKS.items()}
+    measured = {**provenance(Options()), "other_load": load.share()}
+    entry = {"measured": measured, "tasks": tasks}
     lines = FILE.read_text().splitlines() if FILE.exists() else []
     last = json.loads(lines[-1]) if lines else None
     rows = []

@@ -95,3 +95,6 @@ def test_history_reports_what_got_worse(report):
     assert compare(entry(120, 5.0), entry(100, 5.0)) == ["task: 100 became 120"]
     assert compare(entry(100, 2.0), entry(100, 5.0)) == ["task: 5.0x became 2.0x"]
     assert compare(entry(100, 2.0, "b"), entry(100, 5.0)) == []
+    busy = entry(100, 2.0)
+    busy["measured"]["other_load"] = 0.5
+    assert compare(busy, entry(100, 5.0)) == []
