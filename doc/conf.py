@@ -38,6 +38,7 @@ extensions = [
 exclude_patterns = ["_build", "_ext", "_templates"]
 templates_path = ["_templates"]
 default_role = "literal"
+toc_object_entries_show_parents = "hide"
 nitpicky = True
 myst_heading_anchors = 3
 
