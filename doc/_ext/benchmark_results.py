@@ -208,6 +208,7 @@ class ResultsDirective(SphinxDirective):
         """Return the records of a benchmark that were asked for."""
         path = RESULTS / f"{name}.json"
         self.env.note_dependency(str(path))
+        self.env.note_dependency(__file__)
         if not path.exists():
             if name not in known_names():
                 raise self.error(f"There is no benchmark {name!r}.")
