@@ -37,7 +37,8 @@ THREADS_ENV = LD_PRELOAD=$(call PRELOAD,tsan):$(CURDIR)/$(THREADS)/openmp_thread
     SKLEARN_BANDIT_STRESS=2 SKLEARN_BANDIT_STRESS_THREADS=2
 
 .PHONY: help demo test test-slow test-oldest test-scikit-learn test-interop \
-    test-boundscheck test-sanitize test-threads fuzz coverage lint format docs bench dist clean
+    test-boundscheck test-sanitize test-threads fuzz coverage lint format docs docs-links \
+    bench bench-report bench-history dist clean
 
 help:
 	@echo "make demo              what the package wins over scikit-learn, in a minute"
@@ -54,7 +55,10 @@ help:
 	@echo "make lint              what pre-commit runs (ruff, cython-lint, codespell), and mypy"
 	@echo "make format            let ruff mend what it can"
 	@echo "make docs              HTML documentation in doc/_build/html"
+	@echo "make docs-links        whether the links of the documentation lead somewhere"
 	@echo "make bench NAME=...    a named benchmark; without NAME, the list"
+	@echo "make bench-report NAMES=... measure, and store for the documentation"
+	@echo "make bench-history     small tasks beside their last entry, and append them"
 	@echo "make dist              sdist and wheel, installed in a clean environment"
 	@echo "make clean             remove everything that was built"
 
@@ -188,10 +192,19 @@ format: $(VENV)/.lint
 	$(VENV)/bin/ruff format .
 
 docs: $(VENV)/.built $(VENV)/.extra-docs $(VENV)/.extra-dask
-	$(VENV)/bin/sphinx-build -W --keep-going -b html doc doc/_build/html
+	$(VENV)/bin/sphinx-build -n -W --keep-going -b html doc doc/_build/html
+
+docs-links: $(VENV)/.built $(VENV)/.extra-docs $(VENV)/.extra-dask
+	$(VENV)/bin/sphinx-build -b linkcheck doc doc/_build/linkcheck
 
 bench: $(VENV)/.built $(VENV)/.extra-bench $(VENV)/.extra-dask
 	$(VENV)/bin/python -m benchmarks $(NAME) $(ARGS)
+
+bench-report: $(VENV)/.built $(VENV)/.extra-bench
+	$(VENV)/bin/python -m benchmarks.report $(NAMES) $(ARGS)
+
+bench-history: $(VENV)/.built
+	$(VENV)/bin/python -m benchmarks.history $(ARGS)
 
 dist: $(VENV)/bin/python
 	$(VENV)/bin/pip install $(PIP_FLAGS) build
@@ -203,6 +216,7 @@ dist: $(VENV)/bin/python
 	    "import sklearn_bandit; sklearn_bandit.show_versions()"
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(INTEROP) $(CHECKED) $(SANITIZED) $(THREADS) .venv-dist build dist *.egg-info doc/_build \
-	    doc/auto_examples doc/api/generated
+	rm -rf $(VENV) $(OLDEST) $(INTEROP) $(CHECKED) $(SANITIZED) $(THREADS) .venv-dist \
+	    build dist *.egg-info doc/_build doc/auto_examples doc/api/generated \
+	    doc/api/backreferences doc/generated_figures
 	find sklearn_bandit \( -name '*.so' -o -name '*.pyd' -o -name '*.c' \) -delete

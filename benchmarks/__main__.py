@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 
 import benchmarks
 
-from .harness import REGISTRY, Options, _summary, run
+from .harness import REGISTRY, Options, run, summary
 
 
 def discover():
@@ -31,18 +31,24 @@ def main(arguments=None):
     if not parsed.names:
         width = max(map(len, REGISTRY))
         for name, function in sorted(REGISTRY.items()):
-            print(f"{name:{width}}  {_summary(function)}")
+            print(f"{name:{width}}  {summary(function)}")
         return
+    names = expand(parsed.names, parser)
+    options = Options(parsed.threads, parsed.rounds, tuple(parsed.dataset))
+    run(names, options, parsed.json)
+
+
+def expand(patterns, parser):
+    """Return the names that match; one without a match is an error."""
     names = []
-    for pattern in parsed.names:
+    for pattern in patterns:
         matches = [name for name in sorted(REGISTRY) if fnmatch(name, pattern)]
         if not matches:
             parser.error(
                 f"no benchmark is called {pattern!r}; run without a name to list"
             )
         names += matches
-    options = Options(parsed.threads, parsed.rounds, tuple(parsed.dataset))
-    run(names, options, parsed.json)
+    return names
 
 
 if __name__ == "__main__":

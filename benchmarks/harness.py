@@ -179,25 +179,27 @@ def run(names, options, json_file=None):
     """Run benchmarks, print their tables, store their records."""
     header = versions()
     print_header(header, options)
-    records = {}
-    for name in names:
-        print(f"\n== {name}: {_summary(REGISTRY[name])}", flush=True)
-        records[name] = []
-        try:
-            with threadpool_limits(options.threads):
-                for item in REGISTRY[name](options):
-                    record = item.measure(options)
-                    records[name].append(record)
-                    print_record(record)
-        except DataMissing as missing:
-            print(f"   left out: {missing}")
-            records[name].append({"missing_data": str(missing)})
+    records = {name: list(measure(name, options)) for name in names}
     if json_file is not None:
         path = Path(json_file)
         path.parent.mkdir(parents=True, exist_ok=True)
         document = {"versions": header, "threads": options.threads, "records": records}
         path.write_text(json.dumps(document, indent=1, default=str))
     return records
+
+
+def measure(name, options):
+    """Run one benchmark; print and yield its records one by one."""
+    print(f"\n== {name}: {summary(REGISTRY[name])}", flush=True)
+    try:
+        with threadpool_limits(options.threads):
+            for item in REGISTRY[name](options):
+                record = item.measure(options)
+                print_record(record)
+                yield record
+    except DataMissing as missing:
+        print(f"   left out: {missing}")
+        yield {"missing_data": str(missing)}
 
 
 def speed_ups(record):
@@ -266,5 +268,6 @@ def _mean_and_spread(values):
     return f"{np.mean(values):.5g} ± {np.std(values, ddof=1):.1g}"
 
 
-def _summary(function):
+def summary(function):
+    """First line of what a benchmark says of itself."""
     return (function.__doc__ or "").strip().splitlines()[0]

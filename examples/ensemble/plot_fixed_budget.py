@@ -5,59 +5,54 @@ The best forest for a budget
 
 When computation is limited, cheaper splits mean more trees. ``max_insertions`` fixes
 the number of histogram insertions for a whole forest; trees are grown until it is used
-up. More trees mean a better forest, and a more stable answer to which features matter.
+up.
 """
 
 # %%
-# Twenty of sixty features matter, some of them little. With a budget that pays for a
-# few exact trees, the bandit grows more of them.
+# 200,000 rows and forty features, of which twenty matter, the last of them little. An
+# exact split puts every row of a node into a histogram of each feature that is drawn.
+# The bandit does so for a sample, and for all rows of the one feature it chooses.
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.datasets import make_regression
-from sklearn.model_selection import train_test_split
 
 from sklearn_bandit.ensemble import RandomForestRegressor
-from sklearn_bandit.inspection import feature_selection_stability, select_largest
 
-X, y = make_regression(
-    n_samples=60_000, n_features=60, n_informative=20, noise=100.0, random_state=0
-)
-X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+rng = np.random.default_rng(0)
+n_train, n_test = 200_000, 20_000
+X = rng.standard_normal((n_train + n_test, 40), dtype=np.float32)
+weights = np.concatenate([np.linspace(1, 0.1, 20), np.zeros(20)])
+y = X @ weights + 2 * rng.standard_normal(len(X))
+X_test, y_test = X[n_train:], y[n_train:]
 
-budgets = [5_000_000, 10_000_000, 20_000_000]
-n_runs = 5
-trees, scores, stability = {}, {}, {}
+budgets = [15_000_000, 30_000_000, 60_000_000]
+n_runs = 4
+trees, scores = {}, {}
 for solver in ("exact", "mab"):
     for budget in budgets:
         forests = [
             RandomForestRegressor(
                 n_estimators=100,
-                max_depth=5,
+                max_depth=4,
                 max_features=20,
                 solver=solver,
                 max_insertions=budget,
                 random_state=seed,
-            ).fit(X_train, y_train)
+            ).fit(X[:n_train], y[:n_train])
             for seed in range(n_runs)
         ]
         trees[solver, budget] = np.mean([len(f.estimators_) for f in forests])
         scores[solver, budget] = np.mean([f.score(X_test, y_test) for f in forests])
-        importances = [f.feature_importances_ for f in forests]
-        selected = select_largest(importances, 10)
-        stability[solver, budget] = feature_selection_stability(selected).stability
         print(
             f"{solver:5} {budget:12,} insertions: {trees[solver, budget]:5.1f} trees, "
-            f"R2 {scores[solver, budget]:.3f}, "
-            f"stability {stability[solver, budget]:.2f}"
+            f"R2 {scores[solver, budget]:.3f}"
         )
 
 # %%
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.5), layout="constrained")
+# The same budget grows about three times as many trees, and more trees are a better
+# forest: the bandit's R² is at least that of exact splits with twice the budget.
+figure, axes = plt.subplots(1, 2, figsize=(8.5, 3.5), layout="constrained")
 for axis, values, label in zip(
-    axes,
-    (trees, scores, stability),
-    ("trees", "test R²", "stability of the ten best features"),
-    strict=True,
+    axes, (trees, scores), ("trees", "test R²"), strict=True
 ):
     for solver in ("exact", "mab"):
         axis.plot(

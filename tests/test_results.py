@@ -1,0 +1,100 @@
+"""Stored results: what the documentation is made from."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+if not (ROOT / "benchmarks").is_dir():
+    pytest.skip("benchmarks are not part of a release", allow_module_level=True)
+FILES = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
+
+
+@pytest.fixture
+def report(monkeypatch, tmp_path):
+    """Return the module that stores results, with a folder of its own."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks import report
+
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    monkeypatch.setitem(report.REGISTRY, "some.benchmark", test_stored_files)
+    return report
+
+
+def stored(report):
+    return json.loads((report.RESULTS / "some.benchmark.json").read_text())["records"]
+
+
+def race(title, seconds):
+    return {"title": title, "seconds": {"ours": seconds}, "quality": {}}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_stored_files(path):
+    """Every record says what it is and where it comes from."""
+    document = json.loads(path.read_text())
+    assert document["benchmark"] == path.stem
+    assert document["records"]
+    for record in document["records"]:
+        measured = record["measured"]
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", measured["date"])
+        assert measured["processor"]
+        assert measured["threads"] >= 1
+        if "seconds" in record:
+            n_rounds = {len(times) for times in record["seconds"].values()}
+            assert n_rounds == {len(record["seeds"])}
+            assert "scikit-learn" in measured["packages"]
+        else:
+            width = len(record["columns"])
+            assert all(len(row) == width for row in record["rows"])
+
+
+def test_what_is_measured_again_replaces(report):
+    report.store("some.benchmark", race("a", [1.0, 2.0]), {"date": "first"})
+    report.store("some.benchmark", race("b", [1.0]), {"date": "first"})
+    report.store("some.benchmark", race("a", [3.0]), {"date": "second"})
+    first, second = stored(report)
+    assert (first["title"], first["measured"]["date"]) == ("a", "second")
+    assert first["seeds"] == [0]
+    assert (second["title"], second["measured"]["date"]) == ("b", "first")
+
+
+def test_measured_figures_in_a_title_do_not_count(report):
+    report.store("some.benchmark", race("time to 0.45", [1.0]), {"date": "first"})
+    report.store(
+        "some.benchmark", race("time to 0.46; never: x", [1.0]), {"date": "second"}
+    )
+    assert [record["measured"]["date"] for record in stored(report)] == ["second"]
+
+
+def test_what_was_transcribed_makes_room(report):
+    table = {"title": "old", "columns": [], "rows": []}
+    report.store("some.benchmark", table, {"date": "first", "transcribed": True})
+    report.store("some.benchmark", race("new", [1.0]), {"date": "second"})
+    assert [record["title"] for record in stored(report)] == ["new"]
+
+
+def test_nan_is_null(report):
+    record = {"title": "a", "columns": ["x"], "rows": [[float("nan")]]}
+    report.store("some.benchmark", record, {"date": "first"})
+    assert stored(report)[0]["rows"] == [[None]]
+
+
+def test_history_reports_what_got_worse(report):
+    from benchmarks.history import compare
+
+    def entry(count, ratio, processor="a"):
+        return {
+            "measured": {"processor": processor},
+            "tasks": {"task": {"count": count, "ratio": ratio}},
+        }
+
+    assert compare(entry(100, 5.0), entry(100, 5.0)) == []
+    assert compare(entry(120, 5.0), entry(100, 5.0)) == ["task: 100 became 120"]
+    assert compare(entry(100, 2.0), entry(100, 5.0)) == ["task: 5.0x became 2.0x"]
+    assert compare(entry(100, 2.0, "b"), entry(100, 5.0)) == []
+    busy = entry(100, 2.0)
+    busy["measured"]["other_load"] = 0.5
+    assert compare(busy, entry(100, 5.0)) == []
