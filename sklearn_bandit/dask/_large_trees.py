@@ -58,6 +58,7 @@ DRAWN_ROWS = 1 << 16
 
 # Parameters that need all rows in one place, and what they are if they are not used.
 NOT_USED = {
+    "categorical_features": (None, "from_dtype"),
     "class_weight": (None,),
     "max_insertions": (None,),
     "max_leaf_nodes": (None,),
@@ -193,12 +194,19 @@ def fit_large(
 def _refuse_parameters(local, partitions):
     for name, allowed in NOT_USED.items():
         value = getattr(local, name, allowed[0])
-        if value not in allowed:
+        # A list of features equals none of them.
+        if np.ndim(value) > 0 or value not in allowed:
             raise ValueError(
                 f"{name}={value!r} needs all samples in the memory of one worker, "
                 f"which {partitions.n_samples} of {partitions.n_features} features "
                 "do not fit."
             )
+
+    if getattr(local, "n_estimators", 1) == "auto":
+        raise ValueError(
+            'n_estimators="auto" needs all samples in the memory of one worker; give a '
+            "number."
+        )
 
 
 def _make_trees(local, n_samples, random_state):
@@ -367,6 +375,7 @@ def _grow_group(tree, pieces, targets, places):
 def _attributes(forest, trees, targets):
     """Return the fitted attributes of a forest."""
     forest.estimators_ = trees
+    forest.n_estimators_ = len(trees)
     forest.n_outputs_ = trees[0].n_outputs_
     forest.n_insertions_ = sum(tree.n_insertions_ for tree in trees)
     forest.n_sampled_nodes_ = sum(tree.n_sampled_nodes_ for tree in trees)

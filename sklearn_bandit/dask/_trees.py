@@ -113,11 +113,12 @@ class DaskForestMixin(DaskTreesMixin):
         """Prepare the local fit on each worker, grow the trees as tasks."""
         local = local.set_params(n_jobs=None, verbose=0)
         blocks = narrow_blocks(tasks, partitions)
-        n_trees = self.n_estimators
+        is_one_by_one = self.max_insertions is not None or self.n_estimators == "auto"
+        n_trees = 0 if is_one_by_one else self.n_estimators
         if local._is_warm():
             n_trees -= len(local.estimators_)
-        if self.max_insertions is not None or n_trees <= 0:
-            # What one tree costs decides whether there is a next.
+        if n_trees <= 0:
+            # What the trees so far cost, or say, decides whether there is a next.
             fitted = tasks.submit(fit_tree, local, blocks)
             return next(tasks.gather([fitted]))
         shares = share_trees(n_trees, workers)

@@ -2,12 +2,13 @@
 
 import signal
 import threading
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from fault_processes import run_apart
+from fault_programs import interrupt_medoids
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -160,29 +161,8 @@ def test_a_callable_that_returns_no_number(bad):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_interrupted_fits_leave_a_whole_estimator(algorithm):
     """That of the last fit that ended: width and medoids belong together."""
-    X = np.random.default_rng(0).standard_normal((2500, 20))
-    estimator = BanditKMedoids(12, algorithm=algorithm, random_state=0, cache_size=0)
-    estimator.fit(X[:100, :5])
-
-    def fit_for_ever():
-        while True:
-            estimator.fit(X)
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    start = time.monotonic()
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with pytest.raises(KeyboardInterrupt):
-            fit_for_ever()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
-    assert time.monotonic() - start < 30  # far more than it takes on a busy machine
-    assert estimator.cluster_centers_.shape == (12, estimator.n_features_in_)
-    estimator.predict(X[:, : estimator.n_features_in_])
+    # Within 30 seconds: far more than it takes on a busy machine.
+    assert run_apart(interrupt_medoids, algorithm, seconds=30) == (0, True)
 
 
 def test_fits_at_once_give_back_the_threads_of_blas():

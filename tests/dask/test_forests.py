@@ -22,6 +22,8 @@ FORESTS = [
     ("RandomForestRegressor", {"oob_score": True}),
     ("RandomForestClassifier", {"class_weight": "balanced_subsample"}),
     ("RandomForestClassifier", {"max_insertions": 10**6}),
+    ("RandomForestClassifier", {"n_estimators": "auto", "max_estimators": 40}),
+    ("RandomForestClassifier", {"categorical_features": [0]}),
     ("RandomForestRegressor", {"random_state": np.random.RandomState(3)}),
     ("ExtraTreesClassifier", {"max_depth": None}),
     ("ExtraTreesRegressor", {}),

@@ -115,7 +115,13 @@ def test_draws_do_not_depend_on_parts():
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"oob_score": True}, {"max_leaf_nodes": 9}, {"class_weight": "balanced"}],
+    [
+        {"oob_score": True},
+        {"max_leaf_nodes": 9},
+        {"class_weight": "balanced"},
+        {"categorical_features": [0]},
+        {"n_estimators": "auto"},
+    ],
 )
 def test_what_needs_all_samples(client, small_memory, parameters):
     forest = bandit_dask.RandomForestClassifier(**parameters)

@@ -5,6 +5,7 @@ import gc
 import multiprocessing
 import os
 import pickle
+import signal
 from pathlib import Path
 
 import joblib
@@ -14,11 +15,13 @@ from fork_models import MODELS
 from sklearn_bandit._core.threads import effective_n_threads
 from threadpoolctl import threadpool_limits
 
+from sklearn_bandit.cluster import BanditKMedoids
 from sklearn_bandit.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
 from sklearn_bandit.ensemble._boosting._data import bin_mapper
+from sklearn_bandit.linear_model import BanditMatchingPursuit
 from sklearn_bandit.tree._policy import SamplingPolicy
 
 
@@ -199,3 +202,47 @@ def memory_growth(family, n_fits):
     # The allocator needs some fits until its pools are as large as they will be.
     before = work(n_fits // 5)
     return work(n_fits) / before
+
+
+def _interrupt(function, seconds):
+    """Call a function again and again until it is interrupted.
+
+    In a process of its own: an interrupt in the middle of what measures coverage would
+    leave its lock locked.
+    """
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        while True:
+            function()
+    except KeyboardInterrupt:
+        pass
+
+
+def interrupt_pursuits():
+    """Interrupt fits to atoms of two numbers; whether each left a whole estimator."""
+    rng = np.random.default_rng(0)
+    X = np.asfortranarray(rng.standard_normal((60_000, 12)))
+    y = X[:, 2] * 9 + X[:, 4] * 5 + X[:, 7]
+    wide, narrow = X.astype(np.float32), X[:, :5]
+    estimator = BanditMatchingPursuit(n_nonzero_coefs=3, random_state=0).fit(narrow, y)
+    whole = []
+    for _ in range(10):
+        _interrupt(lambda: estimator.fit(wide, y).fit(narrow, y), 0.02)
+        whole.append(estimator.coef_.shape == (estimator.n_features_in_,))
+    return whole
+
+
+def interrupt_medoids(algorithm):
+    """Interrupt a fit to more features; whether that left a whole estimator."""
+    X = np.random.default_rng(0).standard_normal((2500, 20))
+    estimator = BanditKMedoids(12, algorithm=algorithm, random_state=0, cache_size=0)
+    estimator.fit(X[:100, :5])
+    _interrupt(lambda: estimator.fit(X), 0.05)
+    n_features = estimator.n_features_in_
+    estimator.predict(X[:, :n_features])
+    return estimator.cluster_centers_.shape == (12, n_features)

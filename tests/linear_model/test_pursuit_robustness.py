@@ -4,6 +4,8 @@ import signal
 
 import numpy as np
 import pytest
+from fault_processes import run_apart
+from fault_programs import interrupt_pursuits
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_bandit.linear_model import BanditMatchingPursuit
@@ -97,28 +99,9 @@ def test_no_signal_at_all():
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
 def test_interrupted_fits_leave_a_whole_estimator():
     """That of the last fit that ended: width and coefficients belong together."""
-    X, y = song(60_000)
-    wide, narrow = X.astype(np.float32), X[:, :5]
-    estimator = pursuit("exact").fit(narrow, y)
-
-    def fit_for_ever():
-        while True:
-            estimator.fit(wide, y)
-            estimator.fit(narrow, y)
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        for _ in range(10):
-            signal.setitimer(signal.ITIMER_REAL, 0.02)
-            with pytest.raises(KeyboardInterrupt):
-                fit_for_ever()
-            assert estimator.coef_.shape == (estimator.n_features_in_,)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+    code, whole = run_apart(interrupt_pursuits)
+    assert code == 0
+    assert whole == [True] * 10
 
 
 def test_failed_fits_change_nothing(monkeypatch):
