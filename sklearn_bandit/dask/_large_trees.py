@@ -376,6 +376,7 @@ def _attributes(forest, trees, targets):
     """Return the fitted attributes of a forest."""
     forest.estimators_ = trees
     forest.n_estimators_ = len(trees)
+    forest.category_encoder_ = None
     forest.n_outputs_ = trees[0].n_outputs_
     forest.n_insertions_ = sum(tree.n_insertions_ for tree in trees)
     forest.n_sampled_nodes_ = sum(tree.n_sampled_nodes_ for tree in trees)

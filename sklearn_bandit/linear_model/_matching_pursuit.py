@@ -76,6 +76,10 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         `n_nonzero_coefs`.
     fit_intercept : bool, default=True
         Whether to centre atoms and signals.
+    precompute : {"auto"} or bool, default="auto"
+        Whether to compute all inner products of atoms and signals first, in one matrix
+        product, and to choose atoms by these. "auto" does so for at least as many
+        signals as atoms. It is exact, and takes memory for all of them.
     orthogonal : bool, default=True
         Whether to fit all coefficients anew after each step (orthogonal matching
         pursuit), or only that of the atom just chosen (matching pursuit), which may
@@ -85,10 +89,6 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         number of rows, but with few atoms instead of all. "sampled" fits them to
         `sample_size` random rows: nothing grows with the number of rows, and
         coefficients are off by their sampling error.
-    precompute : {"auto"} or bool, default="auto"
-        Whether to compute all inner products of atoms and signals first, in one matrix
-        product, and to choose atoms by these. "auto" does so for at least as many
-        signals as atoms. It is exact, and takes memory for all of them.
     sample_size : int, default=8_192
         Rows that sampled coefficients are fitted to, rounded up to a power of two.
     delta : float, default=0.01
@@ -207,9 +207,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         with unchanged_on_failure(self):
             X, y = self._check_input(X, y)
             if self.coef == "sampled" and self.delta == 0:
-                raise ValueError(
-                    "delta=0 asks for exact inner products: use coef='exact'."
-                )
+                raise ValueError("delta=0 asks for exact products: use coef='exact'.")
             if self.coef == "sampled" and self.precompute is True:
                 raise ValueError(
                     "precompute=True computes exact inner products: use coef='exact'."
@@ -293,7 +291,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         sample = RowSample(gram.atoms, gram.signals, self._seed())
         elimination = Elimination(sample, self.fit_intercept)
         columns = range(X.shape[1], X.shape[1] + signals.shape[1])
-        if self._precomputes(*signals.shape, X.shape[1]):
+        if self._precomputes(signals.shape[1], X.shape[1]):
             gram.compute_all()
         if self.coef == "sampled" and X.shape[0] > max(self.sample_size, FIRST_ROWS):
             pursue = partial(self._pursue_sample, elimination, self.sample_size)
@@ -315,7 +313,7 @@ class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.n_multiplications_ = int(gram.n_multiplied + elimination.n_multiplied)
         return solutions
 
-    def _precomputes(self, n_rows, n_signals, n_atoms):
+    def _precomputes(self, n_signals, n_atoms):
         """Whether all inner products are computed first."""
         if self.precompute == "auto":
             return self.coef == "exact" and n_signals >= n_atoms
