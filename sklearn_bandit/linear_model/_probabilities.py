@@ -21,15 +21,9 @@ from sklearn.utils.extmath import randomized_svd
 from ..bandit import LEAST_EFFECTIVE_SIZE, effective_size, paired_radius, split_delta
 
 # Leading directions: one for this number of classes or features, whichever are fewer.
-<<<<<<< HEAD
-# On word vectors (10,000 x 512) half of the inputs then take 128 draws at a tolerance
-# of .05, with 8 and 32 as well; on a hidden layer of digits (1,000 x 4,096) 64 with 8,
-# 128 with 16, and half are computed in full with 32. Times were not told apart.
-=======
 # On word vectors (10,000 x 512) half of the inputs take 128 draws at a tolerance of
 # .05, with 8 and 32 as well; on a hidden layer of digits (1,000 x 4,096) 64 with 8, 128
 # with 16, and half are computed in full with 32. Times were not told apart.
->>>>>>> 1f9d5d27a4e1b027f9deaf8715e5d30083a676cb
 SCORES_PER_DIRECTION = 16
 MAX_DIRECTIONS = 128
 
