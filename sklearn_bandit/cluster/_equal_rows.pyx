@@ -43,15 +43,15 @@ cdef inline uint64_t _hash(const floating* x, Py_ssize_t d) noexcept nogil:
     cdef Py_ssize_t t
     cdef uint64_t bits, state = <uint64_t> d
     cdef uint32_t short_bits
-    cdef floating value
     for t in range(d):
-        # The sum of a negative zero and zero is zero.
-        value = x[t] + <floating> 0.0
+        # A zero of either sign has no other bits than that of the sign. It is told by
+        # bits: the compiler may take the sign of a zero for nothing.
         if floating is float:
-            memcpy(&short_bits, &value, sizeof(float))
-            bits = short_bits
+            memcpy(&short_bits, x + t, sizeof(float))
+            bits = short_bits if short_bits << 1 else 0
         else:
-            memcpy(&bits, &value, sizeof(double))
+            memcpy(&bits, x + t, sizeof(double))
+            bits = bits if bits << 1 else 0
         state = _mixed(state ^ bits)
     return state
 
