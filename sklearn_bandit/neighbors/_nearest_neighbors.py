@@ -116,7 +116,8 @@ class BanditNearestNeighbors(BaseEstimator):
     -----
     Distances are computed in double precision from the rows and queries as they were
     given, in one order of summation. Equal distances are ordered by id. Answers are the
-    same, to the last bit, for any number of threads or queries at a time.
+    same, to the last bit, for any number of threads or queries at a time; with `delta`
+    above 0, which of the rows are missed, if any, can depend on these.
 
     Several threads may query one fitted estimator. A query that is under way while
     :meth:`fit`, :meth:`partial_fit` or :meth:`remove` runs is answered from the rows

@@ -15,9 +15,9 @@ That blurs categories, so those with enough samples keep a single number.
 
 import numpy as np
 
-# Samples with the mean target of all that each mean is smoothed by. Of 5 synthetic and
-# real sets (adult, flights, 200 and 7,500 categories) 10 was as good as an empirical
-# Bayes estimate or better, up to .05 of AUC with 7,500 categories.
+# Samples with the mean target of all that each mean is smoothed by. On adult, flights
+# and 7,500 categories 10 was as good as an empirical Bayes estimate or better (by up to
+# .05 of AUC with 7,500); on 200 categories with additive effects R2 was .0024 lower.
 SMOOTHING = 10.0
 
 # Categories with fewer samples are encoded across parts. With 7,500 categories, test
