@@ -99,7 +99,7 @@ class ClusterBoosting(DaskEstimator):
             self._set_seeds()
             rows, known_categories = self._make_rows(tasks, X, y, sample_weight)
             held_out = self._validate_held_out(X_val, y_val, sample_weight_val)
-            self._fit(rows, held_out, known_categories, shown)
+            self._fit_rows(rows, held_out, known_categories, shown)
             self.n_rows_moved_ = rows.n_moved
         return self
 

@@ -11,8 +11,17 @@ import os
 import signal
 import time
 from contextlib import suppress
+from pathlib import Path
 
-PRELOADED = ["pandas", "sklearn.ensemble", "sklearn.linear_model", "sklearn.metrics"]
+import pytest
+
+PRELOADED = [
+    "without_pyarrow",
+    "pandas",
+    "sklearn.ensemble",
+    "sklearn.linear_model",
+    "sklearn.metrics",
+]
 
 
 def run_apart(function, *args, seconds=120.0):
@@ -38,7 +47,10 @@ def run_apart(function, *args, seconds=120.0):
     context.set_forkserver_preload(PRELOADED)
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(function, args, sender))
-    process.start()
+    with pytest.MonkeyPatch.context() as patch:
+        # The server finds modules by the environment that it is started in.
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+        process.start()
     sender.close()
     result = None
     deadline = time.monotonic() + seconds

@@ -15,13 +15,11 @@ from fork_models import MODELS
 from sklearn_bandit._core.threads import effective_n_threads
 from threadpoolctl import threadpool_limits
 
-from sklearn_bandit.cluster import BanditKMedoids
 from sklearn_bandit.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
 from sklearn_bandit.ensemble._boosting._data import bin_mapper
-from sklearn_bandit.linear_model import BanditMatchingPursuit
 from sklearn_bandit.tree._policy import SamplingPolicy
 
 
@@ -225,6 +223,8 @@ def _interrupt(function, seconds):
 
 def interrupt_pursuits():
     """Interrupt fits to atoms of two numbers; whether each left a whole estimator."""
+    from sklearn_bandit.linear_model import BanditMatchingPursuit
+
     rng = np.random.default_rng(0)
     X = np.asfortranarray(rng.standard_normal((60_000, 12)))
     y = X[:, 2] * 9 + X[:, 4] * 5 + X[:, 7]
@@ -239,6 +239,8 @@ def interrupt_pursuits():
 
 def interrupt_medoids(algorithm):
     """Interrupt a fit to more features; whether that left a whole estimator."""
+    from sklearn_bandit.cluster import BanditKMedoids
+
     X = np.random.default_rng(0).standard_normal((2500, 20))
     estimator = BanditKMedoids(12, algorithm=algorithm, random_state=0, cache_size=0)
     estimator.fit(X[:100, :5])

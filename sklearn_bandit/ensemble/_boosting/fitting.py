@@ -122,7 +122,7 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
             held_out = self._validate_held_out(X_val, y_val, sample_weight_val)
             train = ArrayRows(X, y, sample_weight)
             self._set_seeds()
-            self._fit(train, held_out, known_categories, shown)
+            self._fit_rows(train, held_out, known_categories, shown)
         packed_boosters.forget(self)
         return self
 
@@ -186,7 +186,7 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
                 rng.randint(MAX_SEED, dtype="u8")
             )
 
-    def _fit(self, train, held_out, known_categories, shown):
+    def _fit_rows(self, train, held_out, known_categories, shown):
         """Fit to validated rows; `shown` is what callbacks get to see."""
         is_warm = self._is_warm()
         validate_parameters(self)
