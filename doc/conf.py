@@ -40,6 +40,8 @@ templates_path = ["_templates"]
 default_role = "literal"
 toc_object_entries_show_parents = "hide"
 nitpicky = True
+# dask's pages are not linked.
+nitpick_ignore = [("py:class", "distributed.Client")]
 myst_heading_anchors = 3
 
 # Types are in the docstrings, with what they mean.

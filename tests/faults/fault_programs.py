@@ -12,6 +12,7 @@ import joblib
 import numpy as np
 from fault_families import answer, make_data, make_family
 from fork_models import MODELS
+from scipy.linalg import blas
 from sklearn_bandit._core.threads import effective_n_threads
 from threadpoolctl import threadpool_limits
 
@@ -103,7 +104,9 @@ def fit_within(family, n_threads, megabytes):
         X, y = make_data(family, *sizes.get(family, (10_000, 20)))
         small = make_data(family, 50, 5)
         answer(make_family(family).fit(*small), small[0])
-        np.ones((300, 300)) @ np.ones((300, 300))
+        # numpy's BLAS, and scipy's.
+        square = np.ones((300, 300))
+        blas.dgemm(1.0, square, square @ square)
         limit = _pages(0) * resource.getpagesize() + (megabytes << 20)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         return _outcome(lambda: answer(make_family(family).fit(X, y), X))
