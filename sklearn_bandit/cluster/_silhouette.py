@@ -177,7 +177,7 @@ def medoid_silhouette(
     >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
     >>> silhouette = medoid_silhouette(X, [1, 4])
     >>> round(silhouette.mean, 3)
-    0.931
+    0.933
     >>> silhouette.radius
     0.0
     """
