@@ -8,35 +8,18 @@ is that of test rows.
 
 import resource
 import time
-from contextlib import contextmanager
 
 import numpy as np
 from sklearn.metrics import log_loss
 
 from ..data import load
 from ..harness import Table, benchmark
+from .distributed import two_workers
 
 ITERATIONS = 100
 N_HELD_OUT = 200_000
 N_SUBSAMPLE = 262_144
 COLUMNS = ["", "trees", "seconds", "log-loss", "rows moved, %"]
-
-
-@contextmanager
-def two_workers(memory_limit="6GB"):
-    """Start a cluster, yield its client."""
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            memory_limit=memory_limit,
-            dashboard_address=None,
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
 
 
 def peak_gigabytes(client):
@@ -127,7 +110,7 @@ def race(client, X, y, held_out, rounds):
 def boosting(options):
     """Time to the loss of 100 trees of LightGBM, 10,000,000 x 28 in 40 partitions."""
     held_out = [make_block(i, N_HELD_OUT, 28, np.float32) for i in (1000, 1001)]
-    with two_workers() as client:
+    with two_workers("6GB") as client:
         X, y = client.persist(make_rows(40, 250_000, 28))
         table = race(client, X, y, held_out, options.rounds or 3)
     yield Table("10,000,000 x 28 in 40 partitions; LightGBM once", COLUMNS, table)
@@ -146,7 +129,7 @@ def flights(options):
     held_out = [(X[cut], y[cut]) for cut in cuts]
     X, y = X[2 * N_HELD_OUT :], y[2 * N_HELD_OUT :]
     size = -(-len(X) // 12)
-    with two_workers() as client:
+    with two_workers("6GB") as client:
         X_, y_ = client.persist(
             (da.from_array(X, chunks=(size, 8)), da.from_array(y, chunks=size))
         )
