@@ -9,6 +9,9 @@ from libc.stddef cimport size_t
 from libc.stdint cimport SIZE_MAX
 from libc.stdlib cimport calloc, malloc, realloc
 
+cdef extern from "allocation.h":
+    bint skb_can_allocate(size_t size) noexcept nogil
+
 cdef enum:
     CACHE_LINE = 64             # bytes that are read from memory at once
 
@@ -44,3 +47,10 @@ cdef inline void* reallocate(
     cdef size_t size = times(n_items, item_size)
 
     return NULL if size == SIZE_MAX else realloc(memory, size if size else 1)
+
+
+cdef inline bint can_allocate(size_t n_items, size_t item_size) noexcept nogil:
+    """Return whether so much memory could be had. Nothing is taken or written."""
+    cdef size_t size = times(n_items, item_size)
+
+    return size != SIZE_MAX and skb_can_allocate(size if size else 1)

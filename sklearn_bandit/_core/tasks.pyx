@@ -8,7 +8,7 @@ scikit-learn brings, would compete for the processors with threads that do nothi
 from cython.parallel cimport prange
 from libc.stdlib cimport free
 
-from .memory cimport allocate, allocate_zeros
+from .memory cimport allocate_zeros, can_allocate
 
 cdef enum:
     # Bytes that must be at hand before a thread calls Python. The interpreter takes
@@ -16,7 +16,36 @@ cdef enum:
     SPARE_BYTES = 1 << 16
 
 
-def run_tasks(function, tasks, int n_threads):
+cdef class Calls:
+    """The calls of one function, made by whichever thread comes first."""
+
+    cdef object function
+    cdef list tasks
+    cdef object error           # what the first call that failed raised, or None
+
+    def __cinit__(self, function, list tasks):
+        self.function = function
+        self.tasks = tasks
+        self.error = None
+
+
+cdef void _call(void* calls, Py_ssize_t i) noexcept with gil:
+    """Make a call, unless one has failed.
+
+    A function of its own: with Python in the loop itself, Cython would have each thread
+    note itself before the loop begins, and so before its memory is looked at.
+    """
+    cdef Calls own = <Calls> calls
+
+    if own.error is not None:
+        return
+    try:
+        own.function(own.tasks[i])
+    except BaseException as error:
+        own.error = error
+
+
+def run_tasks(function, list tasks, int n_threads):
     """Call a function that does its work without the GIL, once for each task.
 
     Parameters
@@ -24,31 +53,29 @@ def run_tasks(function, tasks, int n_threads):
     function : callable
         What to call.
     tasks : list
-        Its arguments, one a call.
+        Its arguments, one a call. Those that are left when a call raises are not called.
     n_threads : int
         Threads to use.
     """
     cdef Py_ssize_t i, n = len(tasks)
+    cdef Calls calls = Calls(function, tasks)
+    cdef void* shared = <void*> calls
     cdef unsigned char* refused = <unsigned char*> allocate_zeros(n, 1)
-    cdef void* spare
     cdef bint all_called = True
 
     if refused == NULL:
         raise MemoryError
-    try:
-        for i in prange(
-            n, nogil=True, schedule="dynamic", num_threads=max(1, min(n_threads, n))
-        ):
-            spare = allocate(SPARE_BYTES, 1)
-            if spare == NULL:
-                refused[i] = 1
-            else:
-                free(spare)
-                with gil:
-                    function(tasks[i])
-        for i in range(n):
-            all_called &= not refused[i]
-        if not all_called:
-            raise MemoryError
-    finally:
-        free(refused)
+    for i in prange(
+        n, nogil=True, schedule="dynamic", num_threads=max(1, min(n_threads, n))
+    ):
+        if can_allocate(SPARE_BYTES, 1):
+            _call(shared, i)
+        else:
+            refused[i] = 1
+    for i in range(n):
+        all_called &= not refused[i]
+    free(refused)
+    if calls.error is not None:
+        raise calls.error
+    if not all_called:
+        raise MemoryError

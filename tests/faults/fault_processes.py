@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 PRELOADED = [
-    "without_pyarrow",
     "pandas",
     "sklearn.ensemble",
     "sklearn.linear_model",

@@ -69,6 +69,27 @@ def _pages(column):
     return int(Path("/proc/self/statm").read_text().split()[column])
 
 
+def _take_freed_memory():
+    """Return blocks that fill what was freed before, so that a limit is felt at once.
+
+    The allocator looks in what it holds for other threads too, ended ones included. A
+    megabyte is left.
+    """
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    size = _pages(0) * resource.getpagesize()
+    blocks = []
+    resource.setrlimit(resource.RLIMIT_AS, (size, limits[1]))
+    try:
+        while True:
+            blocks.append(bytes(1 << 16))
+    except MemoryError:
+        del blocks[-16:]
+    resource.setrlimit(resource.RLIMIT_AS, limits)
+    return blocks
+
+
 def _outcome(compute):
     """Return "done", or "memory" if there is an error that says there is too little."""
     try:
@@ -107,9 +128,12 @@ def fit_within(family, n_threads, megabytes):
         # numpy's BLAS, and scipy's.
         square = np.ones((300, 300))
         blas.dgemm(1.0, square, square @ square)
+        freed = _take_freed_memory()
         limit = _pages(0) * resource.getpagesize() + (megabytes << 20)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        return _outcome(lambda: answer(make_family(family).fit(X, y), X))
+        outcome = _outcome(lambda: answer(make_family(family).fit(X, y), X))
+        del freed
+        return outcome
 
 
 def grow_within(model, n_threads, room):
@@ -141,12 +165,14 @@ def grow_within(model, n_threads, room):
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     outcomes = []
     with threadpool_limits(n_threads, "openmp"):
+        freed = _take_freed_memory()
         before = _pages(0) * resource.getpagesize()
         for megabytes in room:
             limit = before + (megabytes << 20)
             resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
             outcomes.append(_outcome(lambda: model.fit(X, y)))
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+        del freed
     return outcomes
 
 

@@ -12,6 +12,8 @@ from scipy.linalg.cython_blas cimport sgemm
 from sklearn_bandit._core.openmp cimport thread_num
 from sklearn_bandit._core.simd cimport restrict_const_float, restrict_float, simd_void
 
+from .blas_buffers cimport check_buffers
+
 cdef enum:
     # Rows that a thread multiplies with a few vectors at a time, and rows that it adds
     # up in float32.
@@ -49,6 +51,7 @@ def project_rows(
         return
     n_threads = min(n_threads, n_blocks)
     gathered = np.empty((n_threads, PROJECTED, d), dtype=np.float32)
+    check_buffers(n_threads)
     for t in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
         _project(
             X, arms, t * PROJECTED, min(PROJECTED, n - t * PROJECTED), vectors,

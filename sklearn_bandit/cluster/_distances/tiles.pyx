@@ -21,6 +21,7 @@ from scipy.linalg.cython_blas cimport sgemm
 from sklearn_bandit._core.openmp cimport thread_num
 from sklearn_bandit._core.simd cimport restrict_const_float, restrict_float, simd_void
 
+from .blas_buffers cimport check_buffers
 from .metrics cimport COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, TILE
 from .panels cimport PANEL, panel_absolute, transpose_rows
 
@@ -111,6 +112,8 @@ def fill_tiles(
     length = (m + n_parts - 1) // n_parts
     # A thread without a task would only be waited for.
     n_threads = min(n_threads, n_tiles * n_parts)
+    if kind != MANHATTAN:
+        check_buffers(n_threads)
     for p in prange(
         n_tiles * n_parts, nogil=True, schedule="dynamic", num_threads=n_threads
     ):
