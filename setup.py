@@ -71,7 +71,7 @@ MSVC_FLAGS = ["/O2"]
 
 # Kernels whose sums must come out the same with any instruction set: nothing is
 # re-associated, and nothing fused that the source does not fuse.
-STRICT = {"sklearn_bandit.neighbors._quantized._search"}
+STRICT = {"sklearn_bandit.neighbors._quantized._exact"}
 STRICT_FLAGS = ["-fno-associative-math", "-ffp-contract=off"]
 
 # How long a generated file takes to compile is its size, and this much a function that
