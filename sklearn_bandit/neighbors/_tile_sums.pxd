@@ -9,7 +9,7 @@ cdef struct ProductSums:
     # One value for each of the atoms.
     float* total                    # of the products
     float* square                   # of their squares
-    float* energy                   # of the squares of what the query is multiplied with
+    float* energy                   # of squares of what the query is multiplied with
 
 
 cdef simd_void subtract_components(

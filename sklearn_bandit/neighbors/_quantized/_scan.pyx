@@ -32,7 +32,9 @@ cdef enum:
     MOST_SORTED = 4096
 
 
-cdef int new_scratch(Scratch* scratch, Py_ssize_t most_rows, bint is_batch) noexcept nogil:
+cdef int new_scratch(
+    Scratch* scratch, Py_ssize_t most_rows, bint is_batch
+) noexcept nogil:
     """Take memory; return 1 if there is none."""
     cdef Py_ssize_t n = min((most_rows + SKB_BLOCK) // SKB_BLOCK * SKB_BLOCK, SPAN)
     cdef Py_ssize_t n_batch = SEED_BLOCKS * SKB_BLOCK

@@ -12,8 +12,8 @@ number of threads.
 Rows of a sample come packed (see ``sampled_pairs``). Their sums are unpacked into cells
 after each chunk, or after as many rows as fit their bits.
 
-What is inserted (``insertions``) are the slots of ``layout``. Where a group has bundles, the cells of
-its features are summed from the slots afterwards.
+What is inserted (``insertions``) are the slots of ``layout``. Where a group has
+bundles, the cells of its features are summed from the slots afterwards.
 """
 
 import numpy as np
