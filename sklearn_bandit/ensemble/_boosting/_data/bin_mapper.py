@@ -12,7 +12,6 @@ from sklearn_bandit._compat import (
     ALMOST_INF,
     BINS_BY_WEIGHT,
     BinMapper,
-    find_binning_thresholds,
 )
 from sklearn_bandit._core.tasks import run_tasks
 
@@ -123,16 +122,13 @@ def _find_thresholds(X, features, max_bins, weights):
 
 def _cut_weighted(column, max_bins, weights):
     """Thresholds of a column whose values have weights."""
-    column = column.astype(np.float64)
     counts = ~np.isnan(column) & (weights != 0)
-    if not counts.any():  # scikit-learn's function would raise
-        return np.empty(0)
-    return find_binning_thresholds(
-        column[counts], max_bins, sample_weight=weights[counts]
-    )
+    column, weights = column[counts].astype(np.float64), weights[counts]
+    order = np.argsort(column)
+    return _cut(column[order], max_bins, weights[order])
 
 
-def _cut(column, max_bins):
+def _cut(column, max_bins, weights=None):
     """Thresholds of a sorted column whose last values may be NaN."""
     if column.dtype.kind == "f":
         column = column[: np.searchsorted(column, np.nan)]
@@ -143,6 +139,9 @@ def _cut(column, max_bins):
     if n_distinct <= max_bins:
         distinct = column[is_new].astype(np.float64)
         thresholds = (distinct[:-1] + distinct[1:]) / 2.0
+    elif weights is not None:
+        below, above = _weighted_quantile_positions(weights, max_bins)
+        thresholds = np.unique((column[below] + column[above]) / 2.0)
     else:
         below, above = _quantile_positions(len(column), max_bins)
         low = column[below].astype(np.float64)
@@ -152,6 +151,20 @@ def _cut(column, max_bins):
         if BINS_BY_WEIGHT:  # older versions keep equal thresholds, as empty bins
             thresholds = np.unique(thresholds)
     return np.clip(thresholds, None, ALMOST_INF, out=thresholds)
+
+
+def _weighted_quantile_positions(weights, max_bins):
+    """Between which two sorted values of these weights each quantile is the midpoint.
+
+    scikit-learn's weighted percentiles, which sort all values again for each of them.
+    """
+    sums = np.cumsum(weights, dtype=np.float64)
+    wanted = np.linspace(0, 100, num=max_bins + 1)[1:-1] / 100 * sums[-1]
+    last = len(sums) - 1
+    below = np.minimum(np.searchsorted(sums, wanted), last)
+    # One value unless a quantile is just between two.
+    is_between = sums[below] - wanted <= np.finfo(np.float64).eps
+    return below, np.minimum(below + is_between, last)
 
 
 def _quantile_positions(n, max_bins):
