@@ -22,6 +22,8 @@ cdef enum:
     BLOCK_ROWS = 64
     # Slots of a cache line.
     LINE_SLOTS = 32
+    # Numbers of a cell whose sums are packed into one integer.
+    PACKED = 1
 
 
 cdef inline_void _add(
@@ -43,9 +45,17 @@ cdef inline_void _add_cell(
     const int width, const double* addend, double* cell
 ) noexcept nogil:
     """Add to a cell: all is read before anything is written, so that compilers make
-    one load, one addition and one store of it."""
-    cdef double g = cell[0] + addend[0], n = cell[1] + addend[1], h = 0.0, zero = 0.0
+    one load, one addition and one store of it.
 
+    A cell of one number is packed: an integer.
+    """
+    cdef double g, n, h = 0.0, zero = 0.0
+
+    if width == PACKED:
+        (<uint64_t*> cell)[0] += (<const uint64_t*> addend)[0]
+        return
+    g = cell[0] + addend[0]
+    n = cell[1] + addend[1]
     if width == 4:
         h = cell[2] + addend[2]
         zero = cell[3] + addend[3]
@@ -65,6 +75,49 @@ cdef inline_void _fetch(const uint16_t* slots, Py_ssize_t n) noexcept nogil:
         j += LINE_SLOTS
 
 
+cdef inline_void _insert_row(
+    const int width,
+    const GroupRows* group,
+    Py_ssize_t row,
+    Py_ssize_t ahead,
+    const double* addend,
+    double* out,
+    int64_t* n_inserted,
+) noexcept nogil:
+    """Insert a row into its slots, and fetch the list of one that comes later."""
+    cdef Py_ssize_t j = 0, n
+    cdef const uint16_t* slots
+
+    if group.starts == NULL:
+        n = group.width
+        slots = group.slots + row * n
+        _fetch(group.slots + ahead * n, n)
+    else:
+        slots = group.slots + group.starts[row]
+        n = group.starts[row + 1] - group.starts[row]
+        _fetch(
+            group.slots + group.starts[ahead],
+            group.starts[ahead + 1] - group.starts[ahead],
+        )
+    n_inserted[0] += n
+    while j + 8 <= n:
+        _add(width, 8, slots + j, addend, out)
+        j += 8
+    if group.starts != NULL:  # any length: one branch to mispredict, not three
+        while j < n:
+            _add(width, 1, slots + j, addend, out)
+            j += 1
+        return
+    if n & 4:
+        _add(width, 4, slots + j, addend, out)
+        j += 4
+    if n & 2:
+        _add(width, 2, slots + j, addend, out)
+        j += 2
+    if n & 1:
+        _add(width, 1, slots + j, addend, out)
+
+
 cdef inline_void _insert_block(
     const int width,
     const GroupRows* group,
@@ -77,9 +130,7 @@ cdef inline_void _insert_block(
 ) noexcept nogil:
     """Insert at most BLOCK_ROWS rows; `n_ahead` of them and more may be fetched."""
     cdef double[4 * BLOCK_ROWS] addends
-    cdef Py_ssize_t i, j, n, row, ahead
-    cdef const uint16_t* slots
-    cdef const double* addend
+    cdef Py_ssize_t i, row, ahead
     cdef int64_t inserted = 0
 
     # Made in advance: memory takes a while to load together what is stored apart.
@@ -93,38 +144,8 @@ cdef inline_void _insert_block(
             addends[i * width + 2] = gradients[2 * row + 1]
             addends[i * width + 3] = 0.0
     for i in range(n_rows):
-        row = rows[i]
         ahead = rows[min(i + AHEAD, n_ahead - 1)]
-        addend = addends + i * width
-        if group.starts == NULL:
-            n = group.width
-            slots = group.slots + row * n
-            _fetch(group.slots + ahead * n, n)
-        else:
-            slots = group.slots + group.starts[row]
-            n = group.starts[row + 1] - group.starts[row]
-            _fetch(
-                group.slots + group.starts[ahead],
-                group.starts[ahead + 1] - group.starts[ahead],
-            )
-        inserted += n
-        j = 0
-        while j + 8 <= n:
-            _add(width, 8, slots + j, addend, out)
-            j += 8
-        if group.starts != NULL:  # any length: one branch to mispredict, not three
-            while j < n:
-                _add(width, 1, slots + j, addend, out)
-                j += 1
-            continue
-        if n & 4:
-            _add(width, 4, slots + j, addend, out)
-            j += 4
-        if n & 2:
-            _add(width, 2, slots + j, addend, out)
-            j += 2
-        if n & 1:
-            _add(width, 1, slots + j, addend, out)
+        _insert_row(width, group, rows[i], ahead, addends + i * width, out, &inserted)
     n_inserted[0] += inserted
 
 
@@ -167,55 +188,21 @@ cdef simd_256_void insert_quads(
     _insert(4, group, rows, gradients, start, stop, out, n_inserted)
 
 
-cdef inline_void _add_packed(
-    const int n, const uint16_t* slots, uint64_t addend, uint64_t* out
-) noexcept nogil:
-    """Insert into some packed slots, a number of them that is known to the compiler."""
-    cdef int j
-
-    for j in range(n):
-        out[slots[j]] += addend
-
-
 cdef void insert_packed_rows(
     const GroupRows* group, const uint32_t* rows, const uint64_t* packed,
     Py_ssize_t start, Py_ssize_t stop, uint64_t* out, int64_t* n_inserted
 ) noexcept nogil:
     """Insert some rows of a node into the packed slots of one group."""
-    cdef Py_ssize_t i, j, n, row, ahead
-    cdef const uint16_t* slots
+    cdef Py_ssize_t i, ahead
     cdef int64_t inserted = 0
 
     for i in range(start, stop):
-        row = rows[i]
         ahead = rows[min(i + AHEAD, stop - 1)]
         prefetch(packed + ahead)
-        if group.starts == NULL:
-            n = group.width
-            slots = group.slots + row * n
-            _fetch(group.slots + ahead * n, n)
-        else:
-            slots = group.slots + group.starts[row]
-            n = group.starts[row + 1] - group.starts[row]
-            prefetch(group.slots + group.starts[ahead])
-        inserted += n
-        j = 0
-        while j + 8 <= n:
-            _add_packed(8, slots + j, packed[row], out)
-            j += 8
-        if group.starts != NULL:  # any length: one branch to mispredict, not three
-            while j < n:
-                _add_packed(1, slots + j, packed[row], out)
-                j += 1
-            continue
-        if n & 4:
-            _add_packed(4, slots + j, packed[row], out)
-            j += 4
-        if n & 2:
-            _add_packed(2, slots + j, packed[row], out)
-            j += 2
-        if n & 1:
-            _add_packed(1, slots + j, packed[row], out)
+        _insert_row(
+            PACKED, group, rows[i], ahead, <const double*> (packed + rows[i]),
+            <double*> out, &inserted,
+        )
     n_inserted[0] += inserted
 
 
