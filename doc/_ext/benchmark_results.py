@@ -47,6 +47,8 @@ PEERS = {
     "LightGBM": "lightgbm",
     "XGBoost": "xgboost",
     "CatBoost": "catboost",
+    "YDF": "ydf",
+    "Perpetual": "perpetual",
     "kmedoids": "kmedoids",
     "OneBatchPAM": "onebatch",
     "faiss": "faiss-cpu",

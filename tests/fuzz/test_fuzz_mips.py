@@ -24,6 +24,8 @@ def answer(case, **changes):
     dtype = Q["dtype"] if Q["layout"] == "csr" else X["dtype"]
     queries = queries.astype(dtype).astype(float)
     products, indices = attempt(model.kneighbors, lay_out(queries, dtype, Q["layout"]))
+    # Queries are rounded to the type of the atoms.
+    queries = queries.astype(model._index.dtype).astype(float)
     return model, atoms, queries, products, indices
 
 
