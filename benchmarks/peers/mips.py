@@ -679,8 +679,14 @@ def tradeoff(options):
             yield tradeoff_table(name, atoms[:1000], queries[:50])
 
 
-def tradeoff_table(name, atoms, queries, k=1):
-    """Return speed-up and precision of every algorithm over its own parameter."""
+NOT_COUNTED = "HNSW and IVF are libraries, which do not count; others are written here."
+
+
+def tradeoff_table(name, atoms, queries, k=1, timed=True):
+    """Return speed-up and precision of every algorithm over its own parameter.
+
+    Without times only multiplications are shown, and algorithms that count them.
+    """
     compare = hits(atoms, queries, k)
     exact = blas(atoms, k)
     rows = []
@@ -689,12 +695,13 @@ def tradeoff_table(name, atoms, queries, k=1):
         saved = "not counted" if counts is None else float(atoms.size / np.mean(counts))
         precise = float(compare(np.array(found).reshape(len(queries), k)).mean())
         faster = "not timed"
-        if query is not None:
+        if timed and query is not None:
             runs = {"ours": one_by_one(query, queries)}
             runs["exact"] = one_by_one(exact, queries)
             seconds = alternate({c: partial(f, 0) for c, f in runs.items()}, n_rounds=3)
             faster = float(np.median(seconds["exact"]) / np.median(seconds["ours"]))
-        rows.append([algorithm, setting, saved, faster, precise])
+        times = [faster] if timed else []
+        rows.append([algorithm, setting, saved, *times, precise])
 
     for sampling in ("uniform", "alpha"):
         for delta in (0.5, 0.01, 1e-6):
@@ -723,7 +730,7 @@ def tradeoff_table(name, atoms, queries, k=1):
             answers = [pad(index.query(query, k), k) for query in queries]
             setting = ", ".join(f"{key}={value}" for key, value in parameters.items())
             add(algorithm, setting, *zip(*answers, strict=True))
-    for algorithm, setting, query in graph_indexes(atoms, k):
+    for algorithm, setting, query in graph_indexes(atoms, k) if timed else ():
         add(algorithm, setting, query(queries), query=query)
     return Table(
         title=f"{name}, {atoms.shape[0]:,} x {atoms.shape[1]:,}, k = {k}, one thread",
@@ -731,12 +738,11 @@ def tradeoff_table(name, atoms, queries, k=1):
             "algorithm",
             "setting",
             "multiplications saved",
-            "times as fast as numpy",
+            *(["times as fast as numpy"] if timed else []),
             f"precision@{k}",
         ],
         rows=rows,
-        note="Preprocessing is left out. HNSW and IVF are libraries, which do not "
-        "count; the others are written here, for counting.",
+        note="Preprocessing is left out. " + timed * NOT_COUNTED,
     )
 
 

@@ -307,9 +307,9 @@ def tradeoffs(figure, k, names):
         make, n_features = TRADEOFFS[name]
         atoms, queries = make(n_features, 0, n_atoms=1000, n_queries=20)
         with threadpool_limits(1):
-            table = tradeoff_table(name, atoms, queries, k)
+            table = tradeoff_table(name, atoms, queries, k, timed=False)
         table.title = f"Figure {figure}: {table.title}"
-        table.note += ". Thesis: its algorithms have the best trade-off everywhere."
+        table.note += "Thesis: its algorithms have the best trade-off everywhere."
         yield table
 
 
