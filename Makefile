@@ -60,7 +60,7 @@ help:
 	@echo "make bench-report NAMES=... measure, and store for the documentation"
 	@echo "make bench-thesis      the thesis's tables and figures, measured again and stored"
 	@echo "make bench-history     small tasks beside their last entry, and append them"
-	@echo "make dist              sdist and wheel, installed in a clean environment"
+	@echo "make dist              sdist and wheel, tested in a clean environment"
 	@echo "make clean             remove everything that was built"
 
 # -- environments ---------------------------------------------------------------------
@@ -211,14 +211,19 @@ bench-thesis: $(VENV)/.built $(VENV)/.extra-bench
 bench-history: $(VENV)/.built
 	$(VENV)/bin/python -m benchmarks.history $(ARGS)
 
+# What is tested is the wheel, out of reach of this folder's sources. There is one wheel
+# for each version of Python: the kernels do not use the stable interface.
 dist: $(VENV)/bin/python
 	$(VENV)/bin/pip install $(PIP_FLAGS) build
-	rm -rf dist .venv-dist
+	rm -rf dist .venv-dist build/dist
 	$(VENV)/bin/python -m build --outdir dist
 	$(PYTHON) -m venv .venv-dist
-	.venv-dist/bin/pip install $(PIP_FLAGS) dist/*.tar.gz
+	.venv-dist/bin/pip install $(PIP_FLAGS) "$$(ls dist/*.whl)[tests]"
 	cd / && $(CURDIR)/.venv-dist/bin/python -c \
 	    "import sklearn_bandit; sklearn_bandit.show_versions()"
+	mkdir -p build/dist && cp -r .ci tests pyproject.toml build/dist
+	cd build/dist && $(PYTEST_ENV) $(CURDIR)/.venv-dist/bin/pytest -n $(JOBS) \
+	    -m 'not slow' $(ARGS)
 
 clean:
 	rm -rf $(VENV) $(OLDEST) $(INTEROP) $(CHECKED) $(SANITIZED) $(THREADS) .venv-dist \
