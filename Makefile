@@ -195,8 +195,10 @@ format: $(VENV)/.lint
 docs: $(VENV)/.built $(VENV)/.extra-docs $(VENV)/.extra-dask
 	$(VENV)/bin/sphinx-build -n -W --keep-going -b html doc doc/_build/html
 
-docs-links: $(VENV)/.built $(VENV)/.extra-docs $(VENV)/.extra-dask
-	$(VENV)/bin/sphinx-build -b linkcheck doc doc/_build/linkcheck
+# Inside the site first, which needs no network; the gallery is not run again for the rest.
+docs-links: docs
+	$(VENV)/bin/python .ci/inside_links.py doc/_build/html
+	$(VENV)/bin/sphinx-build -b linkcheck -D plot_gallery=0 doc doc/_build/linkcheck
 
 bench: $(VENV)/.built $(VENV)/.extra-bench $(VENV)/.extra-dask
 	$(VENV)/bin/python -m benchmarks $(NAME) $(ARGS)
