@@ -37,6 +37,8 @@ PEERS = [
     "lightgbm",
     "xgboost",
     "catboost",
+    "ydf",
+    "perpetual",
     "kmedoids",
     "onebatch",
     "faiss-cpu",

@@ -24,6 +24,7 @@ extensions = [
     "idea_figures",
     "offline_mathjax",
     "outside_links",
+    "thesis_figures",
     # Others.
     "myst_parser",
     "numpydoc",

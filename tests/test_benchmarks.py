@@ -35,7 +35,9 @@ def test_thesis_benchmarks_say_what_they_reproduce(registry):
         "pursuit",
     }
     for name, function in found.items():
-        assert function.__doc__.startswith(("Table", "Figure", "Appendix")), name
+        assert function.__doc__.startswith(
+            ("Table", "Figure", "Appendix", "Section")
+        ), name
 
 
 def test_thesis_benchmarks_name_their_data(registry, tmp_path, monkeypatch):

@@ -23,6 +23,7 @@ from sklearn_bandit import ensemble
 
 from ..data import load
 from ..harness import Comparison, Contender, Table, benchmark
+from ._other_boosters import YDF, ydf_boosting
 from .forest import split
 
 OURS = "exact"
@@ -217,12 +218,20 @@ def exact(options):
                 SKLEARN: scikit_learn(data, l2_regularization=l2),
                 LIGHTGBM: lightgbm(data, options.threads, reg_lambda=l2),
                 XGBOOST: xgboost(data, options.threads, reg_lambda=l2),
+                **unregularised_peers(data, options.threads, l2),
             },
             quality={metric: score},
             goals={SKLEARN: 2.0, LIGHTGBM: 1.2, XGBOOST: 1.2},
             rounds=2,
             warm_up=False,
         )
+
+
+def unregularised_peers(data, threads, l2):
+    """Return YDF, where there is no term that it would have in another form."""
+    if l2 > 0:
+        return {}
+    return {YDF: ydf_boosting(data, threads, ITERATIONS, LEARNING_RATE, N_LEAVES)}
 
 
 def hold_out(data):

@@ -26,6 +26,7 @@ from sklearn_bandit import ensemble, tree
 
 from ..data import load
 from ..harness import Comparison, Contender, Table, benchmark
+from ._other_boosters import YDF, ydf_forest
 
 OURS = "sklearn-bandit"
 SKLEARN = "scikit-learn"
@@ -242,6 +243,7 @@ def flights(options):
             INTELEX: intelex(data, **shared),
             "LightGBM rf": Contender(lightgbm, needs="lightgbm"),
             "XGBoost rf": Contender(xgboost, needs="xgboost"),
+            f"{YDF} rf": ydf_forest(data, options.threads, 20, 12),
         },
         quality={
             "AUC": lambda model: roc_auc_score(

@@ -18,7 +18,18 @@ from sklearn_bandit import ensemble
 
 from ..data import load
 from ..harness import Comparison, Table, benchmark
-from .boosting import LARGE, catboost, hold_out, iterations_to, lightgbm, ours, quality
+from ._other_boosters import PERPETUAL, YDF, perpetual, ydf_boosting
+from .boosting import (
+    LARGE,
+    LEARNING_RATE,
+    N_LEAVES,
+    catboost,
+    hold_out,
+    iterations_to,
+    lightgbm,
+    ours,
+    quality,
+)
 
 SEEDS = 5
 
@@ -261,6 +272,8 @@ def peers(data, threads, n_trees):
             data, threads, n_trees, use_quantized_grad=True
         ),
         "CatBoost, MVS": catboost(data, threads, n_trees),
+        YDF: ydf_boosting(data, threads, n_trees, LEARNING_RATE, N_LEAVES),
+        f"{PERPETUAL}, budget 0.5": perpetual(data, threads),
     }
 
 

@@ -1,7 +1,6 @@
 """Appendix C.5: matching pursuit on SimpleSong."""
 
 import numpy as np
-import sklearn
 
 from sklearn_bandit.datasets import make_simple_song
 from sklearn_bandit.linear_model import BanditMatchingPursuit
@@ -53,15 +52,14 @@ def song(options):
 def pursue(X, y, notes, seed, **parameters):
     """Return multiplications, the notes found and their coefficients."""
     pursuit = BanditMatchingPursuit(
-        len(ORDER),
+        n_nonzero_coefs=len(ORDER),
         orthogonal=False,
         fit_intercept=False,
         delta=1e-4,
         random_state=seed,
         **parameters,
     )
-    with sklearn.config_context(assume_finite=True):
-        pursuit.fit(X, y)
+    pursuit.fit(X, y)
     order = [str(note) for note in notes[pursuit.support_]]
     at = [list(notes).index(note) for note in ORDER]
     return pursuit.n_multiplications_, order, pursuit.coef_[at]

@@ -47,6 +47,8 @@ PEERS = {
     "LightGBM": "lightgbm",
     "XGBoost": "xgboost",
     "CatBoost": "catboost",
+    "YDF": "ydf",
+    "Perpetual": "perpetual",
     "kmedoids": "kmedoids",
     "OneBatchPAM": "onebatch",
     "faiss": "faiss-cpu",
@@ -355,17 +357,18 @@ def draw_races(palette, races, captions):
 
     titles = [race["title"].partition("; never")[0] for race in races]
     titles[: len(captions)] = captions[: len(titles)]
-    titles = [fill(title, 58) for title in titles]
+    titles = [fill(title, 62) for title in titles]
     heights = [
-        len(race["seconds"]) + 0.9 + 0.5 * title.count("\n")
+        len(race["seconds"]) + 1.0 + 0.5 * title.count("\n")
         for race, title in zip(races, titles, strict=True)
     ]
     figure, panels = plt.subplots(
         len(races),
-        figsize=(6.6, 0.34 * sum(heights) + 0.2),
+        figsize=(5.4, 0.34 * sum(heights) + 0.2),
         height_ratios=heights,
         squeeze=False,
     )
+    titled = []
     for axes, race, title in zip(panels[:, 0], races, titles, strict=True):
         names = list(race["seconds"])
         times = [median(seconds) for seconds in race["seconds"].values()]
@@ -375,14 +378,25 @@ def draw_races(palette, races, captions):
         bars = axes.barh(range(len(names)), times, color=colours, height=0.72)
         for bar, name in list(zip(bars, names, strict=True))[1:]:
             bar.set_alpha(0.55 if package(name) is None else 1)
-        axes.set_yticks(range(len(names)), [shown(name) for name in names])
+        lines = [fill(shown(name), 25) for name in names]
+        axes.set_yticks(range(len(names)), lines, fontsize=9, linespacing=0.95)
         axes.tick_params(axis="y", length=0, labelcolor=palette.text)
         axes.set_xticks([])
         axes.invert_yaxis()
         axes.spines[:].set_visible(False)
-        axes.set_title(title, fontweight="bold")
-        axes.bar_label(bars, labels(race), padding=5, color=palette.text)
-        axes.set_xlim(0, 1.6 * max(times))
+        axes.bar_label(bars, labels(race), padding=4, color=palette.text, fontsize=9)
+        axes.set_xlim(0, 1.85 * max(times))
+        text = axes.set_title(title, fontweight="bold", fontsize=10)
+        text.set_in_layout(False)
+        titled.append((axes, text))
+    # Titles begin where the names of the sides do, at the left of the figure. They are
+    # not laid out, or long ones would narrow the panels: room is left above.
+    room = 0.12 * (1 + titles[0].count("\n")) / figure.get_figheight()
+    figure.get_layout_engine().set(rect=(0, 0, 1, 1 - room), h_pad=0.12)
+    figure.canvas.draw()
+    for axes, text in titled:
+        left, right = axes.get_position().x0, axes.get_position().x1
+        text.set_x((0.01 - left) / (right - left))
     return figure
 
 

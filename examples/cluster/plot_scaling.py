@@ -44,5 +44,8 @@ for algorithm, values in counts.items():
 right.semilogx(sizes, sizes, "k--")
 right.set(ylim=(0, 4000), xlabel="samples", ylabel="distances for each sample")
 left.set(xlabel="samples", ylabel="distances computed")
+for axes in (left, right):
+    axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
+    axes.minorticks_off()
 left.legend()
 plt.show()

@@ -19,7 +19,7 @@ from sklearn_bandit.dask import RandomForestClassifier
 # one, which still talk to each other through the network.
 
 cluster = LocalCluster(
-    n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+    n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
 )
 client = Client(cluster)
 

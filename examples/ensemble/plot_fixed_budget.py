@@ -58,6 +58,8 @@ for axis, values, label in zip(
         axis.plot(
             budgets, [values[solver, budget] for budget in budgets], "o-", label=solver
         )
-    axis.set(xlabel="budget (insertions)", ylabel=label, xscale="log")
+    axis.set(xlabel="budget (million insertions)", ylabel=label, xscale="log")
+    axis.minorticks_off()
+    axis.set_xticks(budgets, [f"{budget / 1e6:g}" for budget in budgets])
 axes[0].legend()
 plt.show()

@@ -34,10 +34,10 @@ def distances(arms, references):
     return np.linalg.norm(points[arms, None] - points[None, references], axis=2)
 
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
 medoid = best_arm(distances, 5000, 5000, random_state=0, history=True)
-SurvivorsDisplay.from_result(medoid, ax=axes[0])
-axes[0].set_title(f"{medoid.n_pulls:,} of 25,000,000 distances")
+display = SurvivorsDisplay.from_result(medoid)
+display.ax_.set_title(f"{medoid.n_pulls:,} of 25,000,000 distances")
+plt.show()
 
 # %%
 # A race of decision trees on the digits.
@@ -45,8 +45,8 @@ axes[0].set_title(f"{medoid.n_pulls:,} of 25,000,000 distances")
 digits = load_digits(return_X_y=True)
 grid = {"max_depth": [2, 4, 6, 8, 10, 12], "min_samples_leaf": [1, 4, 16]}
 race = BanditGridSearchCV(SklearnTree(random_state=0), grid, cv=10).fit(*digits)
-RacingDisplay.from_estimator(race, ax=axes[1])
-axes[1].set_title(f"{race.n_fits_} of 180 fits")
+display = RacingDisplay.from_estimator(race)
+display.ax_.set_title(f"{race.n_fits_} of 180 fits")
 plt.show()
 
 # %%
@@ -56,20 +56,19 @@ plt.show()
 
 X, y = make_classification(200_000, 30, n_informative=8, random_state=0)
 tree = DecisionTreeClassifier(random_state=0)
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
-InsertionsDisplay.from_estimator(tree, X, y, max_depth=8, ax=axes[0])
+display = InsertionsDisplay.from_estimator(tree, X, y, max_depth=8)
+plt.show()
 
 # %%
 # Time against quality over any parameter of any estimator; here the number of trees of
 # a boosted model.
 
-SpeedQualityDisplay.from_estimator(
+display = SpeedQualityDisplay.from_estimator(
     HistGradientBoostingClassifier(early_stopping=False, random_state=0),
     X[:20_000],
     y[:20_000],
     param_name="max_iter",
     param_range=[5, 10, 20, 40, 80],
     cv=3,
-    ax=axes[1],
 )
 plt.show()

@@ -11,7 +11,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import Ridge
 
-from sklearn_bandit.feature_selection import BanditSelectKBest
 from sklearn_bandit.inspection import bandit_permutation_importance
 
 rng = np.random.default_rng(0)
@@ -54,19 +53,6 @@ plt.tight_layout()
 plt.show()
 
 # %%
-# Before there is a model, a score of each feature with the target selects. Rows are
-# read until the eight best by mutual information are told from the others.
-
-deltas = [0.0, 1e-4, 1e-2, 0.2]
-selectors = [BanditSelectKBest(8, delta=d, random_state=0).fit(X, y) for d in deltas]
-assert all(
-    (each.get_support() == selectors[0].get_support()).all() for each in selectors
-)
-plt.bar(
-    [f"delta={d:g}" for d in deltas],
-    [each.n_values_read_ / X.size for each in selectors],
-)
-plt.ylabel("share of the values read")
-plt.title("The same eight features")
-plt.tight_layout()
-plt.show()
+# Before there is a model, :class:`~sklearn_bandit.feature_selection.BanditSelectKBest`
+# selects by scores of features with the target; how many rows that takes is in
+# :ref:`sphx_glr_auto_examples_feature_selection_plot_rows_read.py`.

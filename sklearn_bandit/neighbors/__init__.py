@@ -6,6 +6,7 @@ images: bounds from bytes drop nearly all rows, the others are computed in full.
 - ``_nearest_neighbors``: the estimator
 - ``_drop_ins``: scikit-learn's classifier, regressor and transformer with this search
 - ``_quantized``: rows as bytes, their kernels, and the search in them
+- ``_calls``: checks of arguments and graphs, for this search and the next
 
 ``BanditMIPS`` finds, in thousands of dimensions, the atoms with the largest inner
 products with a query (thesis, chapter 4). Atoms are the arms, coordinates the
@@ -15,6 +16,7 @@ Data flows one way: validate (``_mips``), lay out (``_index``), choose a route f
 query (``_dispatch``), search without the interpreter (``_search`` and what it calls).
 
 - ``_mips``: the estimator
+- ``_sparse_index``: sparse atoms, whose products are all computed
 - ``_index``: atoms in slots, with norms, components and a sample of coordinates
 - ``_request``: what a call asks for, and how a search answers it
 - ``_dispatch``: the route: sparse queries, coordinate sample, direct sampling, BLAS

@@ -21,7 +21,7 @@ from ..bandit import split_delta
 from ._answer import Answer
 from ._description import describe_queries
 from ._index import SAFE_RANGE
-from ._request import Plan, References
+from ._request import Plan, References, check_products
 
 # A query is sparse if at most one entry in this number is not zero. It is computed from
 # these entries alone: a gathered product costs about as much as 7 streamed ones.
@@ -72,8 +72,8 @@ def search(index, queries, request):
     -------
     products : ndarray of shape (n_queries, k)
         Inner products, in descending order, in double precision.
-    positions : ndarray of shape (n_queries, k)
-        Positions of the atoms.
+    ids : ndarray of shape (n_queries, k)
+        Ids of the atoms.
     counts : ndarray of shape (n_queries,)
         Multiplications of coordinates.
     """
@@ -89,7 +89,7 @@ def search(index, queries, request):
         if outcome == "given up":
             _by_blas(index, queries, stats, request, answer)
         if outcome != "special":
-            return answer.products, index.positions(answer.slots), answer.counts
+            return answer.products, index.to_ids(answer.slots), answer.counts
     limits = index.components, low, high, few, request.n_threads
     stats, coefs, n_bad, n_extreme, n_sparse = describe_queries(queries, *limits)
     if n_bad:
@@ -114,22 +114,13 @@ def search(index, queries, request):
         answer.put(dense, found)
     products = answer.products
     if not index.is_safe:
-        _check_products(products)
+        check_products(products)
     if n_extreme:
         with np.errstate(over="ignore"):
             products = np.ldexp(products, exponents[:, None])
         if request.with_products:
-            _check_products(products)
-    return products, index.positions(answer.slots), answer.counts
-
-
-def _check_products(products):
-    """Raise unless all are finite; those of atoms and queries in range always are."""
-    if not np.isfinite(products).all():
-        raise ValueError(
-            "The inner products are beyond the range of double precision: scale the "
-            "atoms or the queries down."
-        )
+            check_products(products)
+    return products, index.to_ids(answer.slots), answer.counts
 
 
 def _bring_into_range(index, queries, stats):

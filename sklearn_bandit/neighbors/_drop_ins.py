@@ -17,7 +17,8 @@ from .._compat import brute_force_rows, search_elsewhere, validate_data
 from .._core.thread_start import start_threads
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
-from ._nearest_neighbors import FLOATS, check_n_neighbors, exact_dtype, find_nearest
+from ._calls import check_n_neighbors
+from ._nearest_neighbors import FLOATS, exact_dtype, find_nearest
 from ._quantized.index import Index
 
 # Names of scikit-learn's metrics, and ours.

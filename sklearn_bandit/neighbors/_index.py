@@ -7,7 +7,8 @@ sample, where a round of sampling reads memory in order. Single coordinates of t
 itself would cost up to 26 times as much (measured: 4,000 x 10,000 in float32).
 
 Atoms live in slots: the rows of the fitted array, then those added later. Removing an
-atom only takes its slot out of the list of those to search.
+atom takes its slot out of the list of those to search; added atoms are copied together
+when most of them are gone. Their ids stay.
 
 An index does not change. Adding or removing atoms makes another index, which shares the
 common part. A search that is under way goes on with the index that it began with.
@@ -70,6 +71,9 @@ SAFE_RANGE = {
     np.dtype(np.float64): (1e-120, 1e120),
 }
 
+# When a larger share of the added atoms was removed, the others are copied together.
+MOST_REMOVED = 0.5
+
 # Entries of added atoms may be larger than the fitted ones by this factor: their fourth
 # powers are summed up in single precision.
 MAX_SCALED = 1e8
@@ -101,6 +105,8 @@ class AtomIndex:
         self.rounding = units * float(np.finfo(self.dtype).eps)
         self.added = Growing(np.empty((0, self.n_features), self.dtype))
         self.slots = np.arange(len(atoms))
+        self.ids = None  # by slot; None as long as they are the slots
+        self.n_ids = len(atoms)
         self.with_norms = with_sample
         # More than all coordinates are as good as all.
         batch_size = min(int(batch_size), self.n_features)
@@ -127,10 +133,13 @@ class AtomIndex:
         return len(self.atoms) + len(self.added)
 
     def add(self, atoms):
-        """Return an index with some atoms more, by what is known of the others."""
+        """Return an index with some atoms more, which get the next ids."""
         other = self._copy()
         first = self.n_slots
         other.added.append(atoms)
+        other.n_ids = self.n_ids + len(atoms)
+        if self.ids is not None:
+            other.ids = np.append(self.ids, np.arange(self.n_ids, other.n_ids))
         other.slots = np.append(self.slots, np.arange(first, first + len(atoms)))
         if self.with_norms:
             largest = float(max(atoms.max(), -atoms.min()))
@@ -143,12 +152,32 @@ class AtomIndex:
         other._refresh()
         return other
 
-    def remove(self, indices):
-        """Return an index without the atoms at these positions; others move up."""
+    def remove(self, ids):
+        """Return an index without some atoms; the others keep their ids."""
         other = self._copy()
-        other.slots = np.delete(self.slots, indices)
+        gone = np.searchsorted(self.present_ids(), ids)
+        other.slots = np.delete(self.slots, gone)
+        n_left = np.count_nonzero(other.slots >= len(self.atoms))
+        if n_left < (1 - MOST_REMOVED) * len(self.added):
+            other._copy_together()
         other._refresh()
         return other
+
+    def _copy_together(self):
+        """Let go of the slots of removed atoms; the fitted array goes as a whole."""
+        n_fitted = len(self.atoms) if self.slots[0] < len(self.atoms) else 0
+        fitted = np.arange(n_fitted)
+        kept = np.append(fitted, self.slots[self.slots >= len(self.atoms)])
+        rows = self.added.rows[kept[n_fitted:] - len(self.atoms)]
+        self.ids = self.to_ids(kept)
+        self.slots = np.searchsorted(kept, self.slots)
+        if self.with_norms:
+            for growing in self._parallel_rows():
+                growing.keep(kept)
+        if n_fitted:
+            self.added = Growing(rows)
+        else:
+            self.atoms, self.added = rows, Growing(self.added.rows[:0])
 
     def _copy(self):
         """Return an index that shares all rows, and can have others behind them."""
@@ -163,11 +192,13 @@ class AtomIndex:
             other.inflation = [copy(inflation) for inflation in self.inflation]
         return other
 
-    def positions(self, slots):
-        """Positions of slots among the atoms that are left."""
-        if len(self.slots) == self.n_slots:
-            return slots
-        return np.searchsorted(self.slots, slots)
+    def to_ids(self, slots):
+        """Return the ids of slots."""
+        return slots if self.ids is None else self.ids[slots]
+
+    def present_ids(self):
+        """Return the ids of the atoms that can be found, ascending."""
+        return self.to_ids(self.slots)
 
     def scores(self, queries, n_jobs):
         """Inner products with the atoms of all slots, by BLAS or a scan."""
@@ -382,6 +413,12 @@ class Growing:
         self._buffer[self._n : self._n + len(rows)] = rows
         self._n += len(rows)
         self._end[0] = self._n
+
+    def keep(self, chosen):
+        """Keep some of the rows, in memory of their own."""
+        if len(self):
+            rows = self.rows[chosen]
+            self._hold(rows, len(rows))
 
     def __copy__(self):
         other = object.__new__(Growing)

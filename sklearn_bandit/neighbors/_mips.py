@@ -6,7 +6,11 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
@@ -14,15 +18,17 @@ from .._core.thread_start import keep_threads
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
 from ._answer import to_single
+from ._calls import check_ids, check_mode, check_n_neighbors, neighbors_graph
 from ._dispatch import search
 from ._index import AtomIndex
 from ._request import Request
+from ._sparse_index import SparseAtomIndex, is_worth_sparse
 
 # Sparse queries are made dense in parts of at most this number of entries.
 MAX_DENSE = 1 << 24
 
 
-class BanditMIPS(BaseEstimator):
+class BanditMIPS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Maximum inner product search by adaptive sampling of coordinates.
 
     Finds the atoms (rows of the fitted array) that have the largest inner products with
@@ -30,7 +36,8 @@ class BanditMIPS(BaseEstimator):
     them and dropped as soon as enough others are better; only the few that are left are
     computed in full [1]_. The cost depends on how different the inner products are, not
     on the dimension. Where sampling cannot gain (small dimensions, inner products that
-    are too much alike) the search notices it early and uses BLAS.
+    are too much alike) the search notices it early and uses BLAS. Sparse atoms are
+    searched exactly, by their entries that are not zero.
 
     Read more in the :ref:`user guide <mips>`.
 
@@ -118,8 +125,8 @@ class BanditMIPS(BaseEstimator):
     >>> from sklearn_bandit.neighbors import BanditMIPS
     >>> atoms, queries = make_correlated_normal_custom(500, 20_000, random_state=0)
     >>> search = BanditMIPS(n_neighbors=1, random_state=0).fit(atoms)
-    >>> products, indices = search.kneighbors(queries)
-    >>> bool(indices[0, 0] == (atoms @ queries[0]).argmax())
+    >>> products, ids = search.kneighbors(queries)
+    >>> bool(ids[0, 0] == (atoms @ queries[0]).argmax())
     True
     >>> bool(search.n_multiplications_[0] < atoms.size / 20)
     True
@@ -171,14 +178,17 @@ class BanditMIPS(BaseEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Take the atoms.
+    def fit(self, X: MatrixLike, y: None = None) -> Self:
+        """Take the atoms, with ids from 0 on.
 
         Parameters
         ----------
-        X : array-like of shape (n_atoms, n_features)
+        X : {array-like, sparse matrix} of shape (n_atoms, n_features)
             The atoms. Float32 and float64 arrays in C order (memory-mapped ones, too)
-            are used as they are; they must not change afterwards.
+            are used as they are; they must not change afterwards. Sparse ones are
+            copied, and searched exactly, whatever `delta`, `sampling`, `radius` and
+            `buckets` are. A sparse matrix that takes as much memory as an array of all
+            its entries (about every second is not zero) is made one.
         y : None
             Ignored; for consistency.
 
@@ -188,26 +198,40 @@ class BanditMIPS(BaseEstimator):
             The fitted estimator.
         """
         with unchanged_on_failure(self):
-            X = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
-            self._check_combination()
-            self._set_index(
-                AtomIndex(
-                    X,
-                    with_sample=self.layout == "auto",
-                    batch_size=self.batch_size,
-                    rng=check_random_state(self.random_state),
-                )
+            X = validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order="C",
             )
+            self._check_combination()
+            self._set_index(self._make_index(X))
         return self
 
+    def _make_index(self, X):
+        """Return the index of atoms that are an array or a CSR matrix."""
+        if sparse.issparse(X):
+            X.check_format()
+            if is_worth_sparse(X):
+                return SparseAtomIndex.of(X)
+            X = X.toarray()
+        return AtomIndex(
+            X,
+            with_sample=self.layout == "auto",
+            batch_size=self.batch_size,
+            rng=check_random_state(self.random_state),
+        )
+
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Add atoms behind those that are there.
+    def partial_fit(self, X: MatrixLike, y: None = None) -> Self:
+        """Add atoms, which get the next ids.
 
         Parameters
         ----------
-        X : array-like of shape (n_atoms, n_features)
-            The new atoms; they are copied.
+        X : {array-like, sparse matrix} of shape (n_atoms, n_features)
+            The new atoms; they are copied, and kept in the form of those that are
+            there, dense or sparse.
         y : None
             Ignored; for consistency.
 
@@ -218,18 +242,24 @@ class BanditMIPS(BaseEstimator):
         """
         if not hasattr(self, "_index"):
             return self.fit(X)
-        X = validate_data(self, X, dtype=self._index.dtype, order="C", reset=False)
-        self._set_index(self._index.add(X))
+        index = self._index
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=index.dtype, order="C", reset=False
+        )
+        if isinstance(index, SparseAtomIndex):
+            X = sparse.csr_matrix(X)
+        elif sparse.issparse(X):
+            X = X.toarray()
+        self._set_index(index.add(X))
         return self
 
-    def remove(self, indices: ArrayLike) -> Self:
-        """Remove atoms; those behind them move up.
+    def remove(self, ids: ArrayLike) -> Self:
+        """Remove atoms; the others keep their ids.
 
         Parameters
         ----------
-        indices : int or array-like of int
-            Present positions of the atoms, each at most once. At least one atom must
-            remain.
+        ids : int or array-like of int
+            Ids of atoms that are present, each once. At least one atom must remain.
 
         Returns
         -------
@@ -237,19 +267,9 @@ class BanditMIPS(BaseEstimator):
             The estimator.
         """
         check_is_fitted(self)
-        indices = np.atleast_1d(np.asarray(indices))
-        n_atoms = self._index.n_atoms
-        if indices.size == 0:
-            return self
-        if indices.ndim != 1 or indices.dtype.kind not in "iu":
-            raise ValueError("indices must be an integer or a list of integers.")
-        if indices.min() < 0 or indices.max() >= n_atoms:
-            raise ValueError(f"indices must be in [0, {n_atoms}); got {indices}.")
-        if len(np.unique(indices)) < len(indices):
-            raise ValueError("An atom can be removed only once; indices are repeated.")
-        if len(indices) == n_atoms:
-            raise ValueError("At least one atom must remain.")
-        self._set_index(self._index.remove(indices))
+        ids = check_ids(ids, self._index.present_ids())
+        if len(ids):
+            self._set_index(self._index.remove(ids))
         return self
 
     def _set_index(self, index):
@@ -280,17 +300,22 @@ class BanditMIPS(BaseEstimator):
         products : ndarray of shape (n_queries, n_neighbors)
             Inner products, in descending order. Only if `return_distance`. Of the type
             of the atoms; in double precision where single precision cannot hold them.
-        indices : ndarray of shape (n_queries, n_neighbors)
-            Positions of the atoms; ties in increasing order.
+        ids : ndarray of shape (n_queries, n_neighbors)
+            Ids of the atoms; ties in increasing order. They are the positions of the
+            fitted atoms, then of those added; :meth:`remove` does not change them.
         """
         if not hasattr(self, "_index"):
             check_is_fitted(self)
-        return self._kneighbors(self._index, X, n_neighbors, return_distance)
+        index = self._index
+        products, ids, counts = self._search(index, X, n_neighbors, return_distance)
+        self.n_multiplications_ = counts
+        return (products, ids) if return_distance else ids
 
-    def _kneighbors(self, index, X, n_neighbors, return_distance):
+    def _search(self, index, X, n_neighbors, with_products):
         """Answer from this index, even if another thread sets another one meanwhile."""
         exclude_self = X is None
-        k = self._check_neighbors(index, n_neighbors, exclude_self)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        k = check_n_neighbors(k, index.n_atoms - exclude_self)
         self._check_combination()
         queries = self._check_queries(index, X)
         n_queries = queries.shape[0]
@@ -305,27 +330,26 @@ class BanditMIPS(BaseEstimator):
             n_jobs=self.n_jobs,
             n_threads=self._n_threads(n_queries),
             may_give_up=self._may_give_up,
-            with_products=return_distance,
+            with_products=with_products,
         )
-        if type(queries) is np.ndarray:
-            products, indices, counts = search(index, queries, request)
+        if isinstance(index, SparseAtomIndex):
+            products, ids, counts = index.search(queries, request)
+        elif type(queries) is np.ndarray:
+            products, ids, counts = search(index, queries, request)
         else:
-            products, indices, counts = _search_sparse(index, queries, request)
+            products, ids, counts = _search_sparse(index, queries, request)
         if exclude_self:
-            products, indices = _drop_self(products, indices)
-        self.n_multiplications_ = counts
-        if not return_distance:
-            return indices
-        if index.dtype == np.float32:
+            products, ids = _drop_self(products, ids, index.present_ids())
+        if with_products and index.dtype == np.float32:
             narrow = to_single(products)
             products = products if narrow is None else narrow
-        return products, indices
+        return products, ids, counts
 
     def kneighbors_graph(
         self,
         X: MatrixLike | None = None,
         n_neighbors: int | None = None,
-        mode: Literal["connectivity", "product", "distance"] = "connectivity",
+        mode: Literal["connectivity", "distance"] = "connectivity",
     ) -> sparse.csr_matrix:
         """Return the neighbours as a sparse matrix.
 
@@ -335,35 +359,51 @@ class BanditMIPS(BaseEstimator):
             The queries; None takes the atoms themselves.
         n_neighbors : int, default=None
             Number of atoms for each query; None takes that of the constructor.
-        mode : {"connectivity", "product", "distance"}, default="connectivity"
-            Whether the entries are ones or the inner products. "distance" is the same
-            as "product", for callers that know scikit-learn's name: the largest
-            entries are the nearest.
+        mode : {"connectivity", "distance"}, default="connectivity"
+            Whether the entries are ones or, in the place of distances, the inner
+            products: the largest are the nearest.
 
         Returns
         -------
-        graph : CSR matrix of shape (n_queries, `n_samples_fit_`)
-            One row a query, with as many stored entries as there are neighbours.
+        graph : CSR matrix of shape (n_queries, n_ids)
+            One row a query, with as many stored entries as there are neighbours. One
+            column an id; after :meth:`remove` some columns are empty.
         """
-        if mode not in ("connectivity", "product", "distance"):
-            raise ValueError(
-                "mode must be 'connectivity', 'product' or 'distance', "
-                f"got {mode!r} instead."
-            )
+        check_mode(mode)
         check_is_fitted(self)
         index = self._index
-        if mode == "connectivity":
-            indices = self._kneighbors(index, X, n_neighbors, return_distance=False)
-            data = np.ones(indices.size)
-        else:
-            products, indices = self._kneighbors(
-                index, X, n_neighbors, return_distance=True
-            )
-            data = products.ravel()
-        n_queries, k = indices.shape
-        ends = np.arange(0, indices.size + 1, k)
-        shape = (n_queries, index.n_atoms)
-        return sparse.csr_matrix((data, indices.ravel(), ends), shape=shape)
+        is_weighted = mode == "distance"
+        products, ids, _ = self._search(index, X, n_neighbors, is_weighted)
+        return neighbors_graph(products if is_weighted else None, ids, index.n_ids)
+
+    def transform(self, X: MatrixLike) -> sparse.csr_matrix:
+        """Return the largest inner products of samples with the atoms.
+
+        Features for what comes next in a pipeline: of all similarities to the atoms,
+        each sample keeps the `n_neighbors` largest.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. None takes the atoms themselves, each without itself.
+
+        Returns
+        -------
+        CSR matrix of shape (n_samples, n_ids)
+            The graph of :meth:`kneighbors_graph` with ``mode="distance"``.
+        """
+        return self.kneighbors_graph(X, mode="distance")
+
+    @property
+    def _n_features_out(self):
+        """Number of columns of :meth:`transform`, for their names."""
+        return self._index.n_ids
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     def _n_threads(self, n_queries):
         """Return the number of threads that share the queries, and have them start."""
@@ -379,20 +419,6 @@ class BanditMIPS(BaseEstimator):
             raise ValueError("buckets need layout='auto' and sampling='uniform'.")
         if self.radius != "paired":
             raise ValueError("buckets need radius='paired'.")
-
-    def _check_neighbors(self, index, n_neighbors, exclude_self):
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        if type(k) is not int and (not isinstance(k, Integral) or isinstance(k, bool)):
-            raise TypeError(f"n_neighbors must be an integer, got {type(k)} instead.")
-        if k < 1:
-            raise ValueError(f"n_neighbors must be at least 1, got {k} instead.")
-        n_others = index.n_atoms - exclude_self
-        if k > n_others:
-            raise ValueError(
-                f"n_neighbors={k} atoms are wanted, but there are only {n_others}"
-                + (" others." if exclude_self else ".")
-            )
-        return int(k)
 
     def _check_queries(self, index, X):
         """Validate the queries; an array that needs no conversion takes a microsecond.
@@ -427,10 +453,10 @@ def _search_sparse(index, queries, request):
     return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
-def _drop_self(products, indices):
-    """Take each query's own index out of its neighbours (or the last of them)."""
-    n_queries, k = indices.shape
-    own = indices == np.arange(n_queries)[:, None]
+def _drop_self(products, ids, own_ids):
+    """Take each query's own id out of its neighbours (or the last of them)."""
+    n_queries, k = ids.shape
+    own = ids == own_ids[:, None]
     own[~own.any(axis=1), -1] = True
     shape = (n_queries, k - 1)
-    return products[~own].reshape(shape), indices[~own].reshape(shape)
+    return products[~own].reshape(shape), ids[~own].reshape(shape)

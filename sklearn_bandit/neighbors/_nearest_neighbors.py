@@ -13,6 +13,7 @@ from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, valid
 from .._core.thread_start import keep_threads, start_threads
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
+from ._calls import check_ids, check_mode, check_n_neighbors, neighbors_graph
 from ._quantized.index import Index
 
 # Types whose values single precision holds exactly.
@@ -44,22 +45,6 @@ def _too_large(X):
         "X contains values whose squares double precision cannot hold: divide queries "
         "and fitted rows by their maximum."
     )
-
-
-def check_n_neighbors(k, n_others):
-    """Return the number of neighbours, if there are as many."""
-    if type(k) is not int and (not isinstance(k, Integral) or isinstance(k, bool)):
-        raise TypeError(
-            f"n_neighbors does not take {type(k)} value, enter integer value"
-        )
-    if k <= 0:
-        raise ValueError(f"Expected n_neighbors > 0. Got {k}")
-    if k > n_others:
-        raise ValueError(
-            f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, "
-            f"n_samples_fit = {n_others}"
-        )
-    return int(k)
 
 
 class BanditNearestNeighbors(BaseEstimator):
@@ -225,23 +210,9 @@ class BanditNearestNeighbors(BaseEstimator):
             The estimator.
         """
         check_is_fitted(self)
-        index = self._index
-        ids = np.atleast_1d(np.asarray(ids))
-        if ids.size == 0:
-            return self
-        if ids.ndim != 1 or ids.dtype.kind not in "iu":
-            raise ValueError("ids must be an integer or a list of integers.")
-        if len(np.unique(ids)) < len(ids):
-            raise ValueError("A row can be removed only once; ids are repeated.")
-        is_known = np.isin(ids, index.present_ids())
-        if not is_known.all():
-            raise ValueError(
-                f"There are no rows with ids {ids[~is_known][:5].tolist()}: they were "
-                "removed before, or never added."
-            )
-        if len(ids) == index.n_rows:
-            raise ValueError("At least one row must remain.")
-        self._set_index(index.remove(ids.astype(np.int64), *self._means()))
+        ids = check_ids(ids, self._index.present_ids())
+        if len(ids):
+            self._set_index(self._index.remove(ids, *self._means()))
         return self
 
     def _means(self):
@@ -368,14 +339,12 @@ class BanditNearestNeighbors(BaseEstimator):
         graph : CSR matrix of shape (n_queries, n_ids)
             One column an id. After :meth:`remove` some columns are empty.
         """
-        _check_mode(mode)
+        check_mode(mode)
         check_is_fitted(self)
         index = self._index
         distances, ids = self._kneighbors(index, X, n_neighbors, return_distance=True)
-        data = np.ones(ids.size) if mode == "connectivity" else distances.ravel()
-        ends = np.arange(0, ids.size + 1, ids.shape[1])
-        shape = (len(ids), index.n_ids)
-        return sparse.csr_matrix((data, ids.ravel(), ends), shape=shape)
+        values = distances if mode == "distance" else None
+        return neighbors_graph(values, ids, index.n_ids)
 
     def radius_neighbors_graph(
         self,
@@ -402,7 +371,7 @@ class BanditNearestNeighbors(BaseEstimator):
         graph : CSR matrix of shape (n_queries, n_ids)
             One column an id.
         """
-        _check_mode(mode)
+        check_mode(mode)
         check_is_fitted(self)
         index = self._index
         ends, keys, ids = self._within(index, X, radius, sort_results)
@@ -436,14 +405,6 @@ class BanditNearestNeighbors(BaseEstimator):
         ):
             return X
         return validate_data(self, X, dtype=exact_dtype(X), order="C", reset=False)
-
-
-def _check_mode(mode):
-    if mode not in ("connectivity", "distance"):
-        raise ValueError(
-            f'Unsupported mode, must be one of "connectivity", or "distance" but got '
-            f'"{mode}" instead'
-        )
 
 
 def _ragged(parts):

@@ -116,3 +116,12 @@ class Plan:
     blocks: References | None = None
     order: np.ndarray | None = None
     bucket_size: int = 0
+
+
+def check_products(products):
+    """Raise unless all inner products are finite."""
+    if not np.isfinite(products).all():
+        raise ValueError(
+            "The inner products are beyond the range of double precision: scale the "
+            "atoms or the queries down."
+        )

@@ -284,7 +284,8 @@ def search_cases(draw, fixed=None, kind=neighbors.BanditMIPS, **data):
     """Draw a case of a search: rows, queries and what is added and removed."""
     fixed = fixed or {}
     dtypes = ("float64", "float32", "int64", "float16")
-    data = {"dtypes": dtypes, "layouts": DENSE} | data
+    layouts = LAYOUTS if kind is neighbors.BanditMIPS else DENSE
+    data = {"dtypes": dtypes, "layouts": layouts} | data
     params = draw(parameters(kind, (*fixed, "n_neighbors")))
     X = draw(matrices(most_rows=1025, most_features=65, **data))
     X["n_features"] = draw(st.sampled_from(DIMENSIONS))

@@ -24,6 +24,8 @@ def answer(case, **changes):
     dtype = Q["dtype"] if Q["layout"] == "csr" else X["dtype"]
     queries = queries.astype(dtype).astype(float)
     products, indices = attempt(model.kneighbors, lay_out(queries, dtype, Q["layout"]))
+    # Queries are rounded to the type of the atoms.
+    queries = queries.astype(model._index.dtype).astype(float)
     return model, atoms, queries, products, indices
 
 
@@ -87,7 +89,7 @@ def test_exact_search_finds_the_largest(case):
     search_cases(
         fixed={"delta": 0.0, "epsilon": 0.0, "n_neighbors": 1},
         values=PLAIN_VALUES,
-        layouts=("C",),
+        layouts=("C", "csr"),
     )
 )
 def test_atoms_come_and_go(case):
@@ -97,19 +99,23 @@ def test_atoms_come_and_go(case):
         return
     rng = np.random.default_rng(case["X"]["seed"])
     dtype = model._index.dtype
+    ids = np.arange(len(atoms))
     for kind, n in case["steps"]:
         if kind == "add":
             more = rng.standard_normal((n, atoms.shape[1])).astype(dtype)
             model.partial_fit(more)
+            ids = np.append(ids, np.arange(len(atoms), len(atoms) + n))
             atoms = np.vstack([atoms, more.astype(float)])
         else:
-            n = min(n, len(atoms) - 1)
-            gone = rng.permutation(len(atoms))[:n]
-            model.remove(gone)
-            atoms = np.delete(atoms, gone, axis=0)
-    k = min(3, len(atoms))
-    products, indices = model.kneighbors(queries.astype(dtype), k)
-    require_products(atoms, queries, products, indices, exact=True)
+            n = min(n, len(ids) - 1)
+            gone = rng.permutation(len(ids))[:n]
+            model.remove(ids[gone])
+            ids = np.delete(ids, gone)
+    k = min(3, len(ids))
+    products, found = model.kneighbors(queries.astype(dtype), k)
+    assert np.isin(found, ids).all(), "a removed atom"
+    places = np.searchsorted(ids, found)
+    require_products(atoms[ids], queries, products, places, exact=True)
 
 
 @fuzzed(search_cases(values=PLAIN_VALUES, layouts=("C",)))

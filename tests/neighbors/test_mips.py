@@ -238,12 +238,12 @@ def test_zero_copy_samples_in_high_dimensions(dtype):
     atoms, queries = make_normal_custom(60, 30_000, 4, dtype=dtype, random_state=0)
     search = BanditMIPS(2, layout="zero-copy", random_state=0).fit(atoms[:40])
     search.partial_fit(atoms[40:]).remove([3, 50])
-    left = np.delete(atoms, [3, 50], axis=0)
+    left = np.delete(np.arange(60), [3, 50])
     products, indices = search.kneighbors(queries)
-    true_products, true_indices = brute_force(left, queries, 2)
-    assert_array_equal(indices, true_indices)
+    true_products, true_indices = brute_force(atoms[left], queries, 2)
+    assert_array_equal(indices, left[true_indices])
     assert_allclose(products, true_products, rtol=1e-6)
-    assert search.n_multiplications_.min() < left.size / 4
+    assert search.n_multiplications_.min() < atoms[left].size / 4
 
 
 def test_epsilon_stops_early():
@@ -269,9 +269,10 @@ def test_adding_and_removing_equals_a_fresh_fit(data, way):
     gone = np.array([0, 5, 100, 199, 101])
     search.remove(gone)
     search.remove(7)
-    left = np.delete(np.delete(atoms, gone, axis=0), 7, axis=0)
+    left = np.delete(np.arange(200), [*gone, 7])
     assert search.n_samples_fit_ == len(left)
-    expected = brute_force(left, queries, 4)
+    expected = brute_force(atoms[left], queries, 4)
+    expected = expected[0], left[expected[1]]
     for found in (search, pickle.loads(pickle.dumps(search))):
         products, indices = found.kneighbors(queries)
         assert_array_equal(indices, expected[1])
@@ -294,7 +295,7 @@ def test_neighbors_of_the_atoms(data):
     expected = np.argsort(-products, axis=1, kind="stable")[:, :3]
     assert_array_equal(search.kneighbors()[1], expected)
     assert_array_equal(search.kneighbors(return_distance=False), expected)
-    with pytest.raises(ValueError, match="only 59 others"):
+    with pytest.raises(ValueError, match="n_samples_fit = 59"):
         search.kneighbors(n_neighbors=60)
 
 
@@ -306,12 +307,10 @@ def test_graph(data):
     assert graph.shape == (len(queries), len(atoms))
     assert_array_equal(graph.indices.reshape(-1, 3), indices)
     assert_array_equal(graph.data, 1)
-    weighted = search.kneighbors_graph(queries, mode="product")
+    weighted = search.kneighbors_graph(queries, mode="distance")
     assert_array_equal(weighted.data.reshape(-1, 3), products)
     with pytest.raises(ValueError, match="mode"):
         search.kneighbors_graph(queries, mode="weights")
-    named_as_there = search.kneighbors_graph(queries, mode="distance")
-    assert_array_equal(named_as_there.toarray(), weighted.toarray())
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -334,9 +333,9 @@ def test_bad_entries(data, bad, layout):
 def test_wrong_number_of_neighbors(data):
     atoms, queries = data
     search = BanditMIPS(2).fit(atoms)
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match="n_neighbors > 0"):
         search.kneighbors(queries, 0)
-    with pytest.raises(ValueError, match="there are only 200"):
+    with pytest.raises(ValueError, match="n_samples_fit = 200"):
         search.kneighbors(queries, 201)
     with pytest.raises(TypeError, match="integer"):
         search.kneighbors(queries, 1.5)
@@ -355,8 +354,8 @@ def test_wrong_removals(data):
     search = BanditMIPS(2).fit(data[0])
     for indices, message in [
         ([3, 3], "only once"),
-        ([200], "must be in"),
-        ([-1], "must be in"),
+        ([200], "no rows with ids"),
+        ([-1], "no rows with ids"),
         ([0.5], "integer"),
         (np.arange(200), "must remain"),
     ]:

@@ -103,8 +103,8 @@ def test_sparse_queries_and_blas_at_once():
 def test_queries_beside_changes_see_one_state():
     """Atoms come and go while others query: each answer is of one state of the index.
 
-    Atoms are added behind those there, and those before them are removed: which atom is
-    at a position depends on the state.
+    Atoms are added behind those there, and those before them are removed: a state has
+    the ids of one hundred, or of two that follow each other.
     """
     atoms, queries = data(200, 300)
     first, second = atoms[:100], atoms[100:]
@@ -113,10 +113,9 @@ def test_queries_beside_changes_see_one_state():
     is_over = threading.Event()
 
     def change():
-        for _ in range(60):
-            for added in (second, first):
-                search.partial_fit(added)
-                search.remove(np.arange(100))
+        for i in range(120):
+            search.partial_fit(first if i % 2 else second)
+            search.remove(np.arange(100 * i, 100 * (i + 1)))
         is_over.set()
 
     def query():
@@ -132,16 +131,22 @@ def test_queries_beside_changes_see_one_state():
         for future in futures:
             future.result()
     assert answers
-    states = [first, second, atoms, np.vstack([second, first])]
-    scores = [state @ queries[0] for state in states]
-    best = [np.sort(x)[::-1][:100] for x in scores]
-    for products, indices in answers:
+    scores = atoms @ queries[0]  # id i is atom i % 200
+    for products, ids in answers:
+        blocks = np.unique(ids // 100)
+        states = [blocks, np.arange(blocks[0], blocks[0] + 2), blocks[0] - [1, 0]]
+        assert np.allclose(products[0], scores[ids[0] % 200], rtol=1e-4, atol=1e-3)
         assert any(
-            np.allclose(products[0], best[i], rtol=1e-4, atol=1e-3)
-            and indices.max() < len(scores[i])
-            and np.allclose(products[0], scores[i][indices[0]], rtol=1e-4, atol=1e-3)
-            for i in range(len(states))
+            np.allclose(products[0], best_of(scores, state), rtol=1e-4, atol=1e-3)
+            for state in states
+            if len(state) <= 2
         )
+
+
+def best_of(scores, blocks):
+    """The 100 largest scores of these hundreds of ids."""
+    ids = (100 * blocks[:, None] + np.arange(100)).ravel()
+    return np.sort(scores[ids % 200])[::-1][:100]
 
 
 def test_more_neighbours_than_atoms_are_refused_by_the_kernels():
