@@ -188,6 +188,8 @@ class ClusterRows:
         Rows that were brought to the client so far.
     """
 
+    mapped_columns = None  # see ``ArrayRows``
+
     def __init__(
         self,
         tasks,
@@ -426,6 +428,8 @@ class HeldOutRows:
     rows : ClusterRows
         All rows.
     """
+
+    mapped_columns = None
 
     def __init__(self, rows: ClusterRows) -> None:
         self.rows = rows

@@ -7,7 +7,7 @@ targets follow from what is sent. Raw values go along only if trees look at them
 import numpy as np
 
 from sklearn_bandit._core.matrix import MatrixView
-from sklearn_bandit.tree._data.packed_rows import PackedData
+from sklearn_bandit.tree._data.packed_rows import PackedData, as_read
 
 from .build import make_ranker
 from .training_set import TrainingSet
@@ -73,15 +73,6 @@ class TrainingSetTransfer:
         if whole.is_classification:
             return np.asarray(whole.codes, np.min_scalar_type(whole.codes.max())), None
         return whole.codes, whole.shift
-
-
-def as_read(X):
-    """Return a matrix in the narrowest type in which trees read the same numbers."""
-    if X.dtype in (np.bool_, np.uint8, np.int16, np.float32):
-        return np.ascontiguousarray(X)
-    # A float64 too large for float32 becomes infinite, which is refused.
-    with np.errstate(over="ignore"):
-        return np.asarray(X, dtype=np.float32, order="C")
 
 
 def _receive(packed, targets, n_classes, criterion, options):
