@@ -126,9 +126,9 @@ def test_without_values(tmp_path):
     np.testing.assert_array_equal(again.columns, data.columns)
     np.testing.assert_array_equal(np.isnan(data), np.isnan(X))
     for model in (TREES[3], TREES[5]):
-        with pytest.raises(ValueError, match="out-of-bag score needs .* with values"):
+        with pytest.raises(ValueError, match=r"out-of-bag score needs .* with values"):
             fit(model, data)
-    with pytest.raises(ValueError, match="patch.* needs a data set with values"):
+    with pytest.raises(ValueError, match=r"patch.* needs a data set with values"):
         fit(TREES[-1], data)
 
 
@@ -188,7 +188,7 @@ def test_refused(tmp_path):
         PackedDataset.write(tmp_path / "b", X)
 
     for cls in (RandomForestClassifier, HistGradientBoostingClassifier):
-        with pytest.raises(ValueError, match="max_bins=63, but .* max_bins=255"):
+        with pytest.raises(ValueError, match=r"max_bins=63, but .* max_bins=255"):
             cls().fit(data, Y)
         assert cls(max_bins=63, random_state=0).fit(data, Y).score(data, Y) > 0.8
         with pytest.raises(ValueError, match="has no categories"):
@@ -196,7 +196,7 @@ def test_refused(tmp_path):
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             cls(max_bins=63).fit(data, Y[1:])
     narrow = PackedDataset.write(tmp_path / "c", X[:, :3])
-    with pytest.raises(ValueError, match="3 features, but .* expecting 5"):
+    with pytest.raises(ValueError, match=r"3 features, but .* expecting 5"):
         DecisionTreeClassifier().fit(X, Y).predict(narrow)
 
 
@@ -216,7 +216,7 @@ def test_other_files(tmp_path):
         PackedDataset(tmp_path)
     about = json.loads((tmp_path / "packed.json").read_text())
     (tmp_path / "packed.json").write_text(json.dumps(about | {"format": 99}))
-    with pytest.raises(ValueError, match="format 99, but .* reads format 1"):
+    with pytest.raises(ValueError, match=r"format 99, but .* reads format 1"):
         PackedDataset(tmp_path)
 
 

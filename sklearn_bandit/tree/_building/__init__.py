@@ -18,7 +18,7 @@
 Estimators, those of ensembles too, use what is exported here.
 """
 
-from sklearn_bandit.tree._data.packed_rows import as_read
+from sklearn_bandit.tree._data.packed_rows import as_read, row_stride
 from sklearn_bandit.tree._parameters import (
     PARAMETER_CONSTRAINTS,
     THRESHOLD_CONSTRAINTS,
@@ -64,6 +64,7 @@ __all__ = [
     "pack_part",
     "pays_to_subsample",
     "root_cost",
+    "row_stride",
     "set_totals",
     "sum_leaves",
 ]
