@@ -95,11 +95,11 @@ def mips(options):
     best = np.argsort(-products, axis=1, kind="stable")[:, :k]
     rows = []
 
-    def add(name, search, answer):
+    def add(name, search):
         times = []
         for _ in range(1 + (options.rounds or 3)):
             start = time.perf_counter()
-            found = answer()
+            found = search.kneighbors(queries)[1]
             times.append(time.perf_counter() - start)
         wrong = np.mean((found != best).any(axis=1))
         cost = float(np.mean(search.n_multiplications_)) / atoms.size
@@ -107,12 +107,10 @@ def mips(options):
         return found
 
     one = neighbors.BanditMIPS(k, delta=DELTA, random_state=0, n_jobs=2).fit(atoms)
-    first = add("one index, two threads", one, lambda: one.kneighbors(queries)[1])
+    first = add("one index, two threads", one)
     with two_workers() as client:
         X = client.persist(make_blocks(make_atoms, 4, 5000, n_features))
-        search = BanditMIPS(k, delta=DELTA, random_state=0).fit(X)
-        found = add("4 partitions", search, lambda: search.kneighbors(queries)[1])
-        del search
+        found = add("4 partitions", BanditMIPS(k, delta=DELTA, random_state=0).fit(X))
     same = np.mean((first == found).all(axis=1))
     yield Table(
         f"the {k} largest of 20,000 products of 2,000 coordinates, 500 queries",
