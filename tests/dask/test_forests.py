@@ -12,9 +12,9 @@ from dask_data import (
     as_dask,
     assert_same_forest,
     assert_same_tree,
-    bytes_received,
     make_data,
 )
+from distributed import get_task_stream
 from sklearn.base import clone
 
 from sklearn_bandit import dask as bandit_dask
@@ -80,12 +80,11 @@ def test_one_worker_of_a_machine_gathers_the_rows(process_client, name, paramete
     parameters = PARAMETERS | parameters
     blocks = as_dask(X, (3000, 3000, 3000)), as_dask(target(name), (3000, 3000, 3000))
     known = folders(process_client)
-    before = bytes_received(process_client)
-    forest = getattr(bandit_dask, name)(**parameters).fit(*blocks)
-    moved = bytes_received(process_client) - before
-    # Values in four bytes and targets, at most once: the trees come on top.
-    trees = len(pickle.dumps(forest.estimators_))
-    assert moved < 4 * X.size + 40 * len(X) + 2 * trees
+    with get_task_stream(process_client) as stream:
+        forest = getattr(bandit_dask, name)(**parameters).fit(*blocks)
+    keys = [str(task["key"]) for task in stream.data]
+    assert sum("prepare_forest" in key for key in keys) == 1
+    assert sum("grow_some" in key for key in keys) > 1
     local = getattr(ensemble, name)(**parameters).fit(X, target(name))
     assert_same_forest(forest, local)
     assert folders(process_client) == known
