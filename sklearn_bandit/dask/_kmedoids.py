@@ -33,6 +33,9 @@ from ._sums import add_sums, exact_sum
 
 MAX_SEED = np.iinfo(np.int32).max
 
+# Rows are numbered by 32 bits where they are drawn.
+MAX_SAMPLES = np.iinfo(np.uint32).max
+
 # Samples that medoids are found from on the client, and what they are distances to.
 MAX_ROWS = 1 << 16
 
@@ -295,6 +298,11 @@ class BanditKMedoids(
             raise ValueError("Given samples as init are not supported on a cluster.")
         with unchanged_on_failure(self), Tasks(self._resolve_client()) as tasks:
             partitions = make_partitions(tasks, X, None, sample_weight)
+            if partitions.n_samples > MAX_SAMPLES:
+                raise ValueError(
+                    f"At most {MAX_SAMPLES} samples are supported, not "
+                    f"{partitions.n_samples}."
+                )
             weight = add_sums(list(tasks.gather(tasks.compute(partitions.map(_check)))))
             if not weight > 0:
                 raise ValueError("All sample weights are zero.")
