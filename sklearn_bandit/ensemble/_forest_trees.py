@@ -43,11 +43,12 @@ def grow_elsewhere():
 def share_files():
     """Whether these processes are dask's, and all of them on this machine."""
     backend, _ = get_active_backend(prefer="threads")
-    client = getattr(backend, "client", None)
-    if client is None or not hasattr(client, "scheduler_info"):
+    scheduler = getattr(getattr(backend, "client", None), "scheduler", None)
+    if scheduler is None:
         return False
-    addresses = client.scheduler_info(n_workers=-1)["workers"]
-    return all("://127.0.0.1:" in address for address in addresses)
+    workers = list(backend.client.scheduler_info(n_workers=-1)["workers"])
+    addresses = [scheduler.address, *workers]
+    return bool(workers) and all("://127.0.0.1:" in each for each in addresses)
 
 
 @contextmanager
