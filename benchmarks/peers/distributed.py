@@ -45,7 +45,7 @@ def moved_bytes(client):
     return sum(client.run(received).values())
 
 
-def peak_memory(client):
+def peak_megabytes(client):
     """Largest resident memory of any worker, and of the client, so far, in MB."""
 
     def peak():
@@ -165,7 +165,7 @@ def large_tree(options):
             tree.fit(X, y)
             seconds = time.perf_counter() - start
             test = X[:100_000].compute(), y[:100_000].compute()
-            worker, here = peak_memory(client)
+            worker, here = peak_megabytes(client)
             rows.append(
                 [
                     n_samples,

@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss
 
 from ..data import load
 from ..harness import Table, benchmark
-from .distributed import peak_memory, two_workers
+from .distributed import peak_megabytes, two_workers
 
 ITERATIONS = 100
 N_HELD_OUT = 200_000
@@ -138,7 +138,7 @@ def large(options):
         start = time.perf_counter()
         model = HistGradientBoostingClassifier(random_state=0).fit(X, y)
         seconds = time.perf_counter() - start
-        worker, here = (peak / 1024 for peak in peak_memory(client))
+        worker, here = (peak / 1024 for peak in peak_megabytes(client))
     loss = log_loss(y_test, model.predict_proba(X_test))
     columns = ["trees", "seconds", "log-loss", "worker, GB", "client, GB", "moved, %"]
     moved = 100 * model.n_rows_moved_ / X.shape[0]

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn_bandit import cluster, neighbors
 
 from ..harness import Table, benchmark
-from .distributed import MB, moved_bytes, peak_memory, two_workers
+from .distributed import MB, moved_bytes, peak_megabytes, two_workers
 
 N_CLUSTERS = 10
 DELTA = 0.01
@@ -56,7 +56,7 @@ def kmedoids(options):
             seconds = time.perf_counter() - start
             moved = (moved_bytes(client) - before) / MB
             loss = model.inertia_ / X.shape[0]
-            worker, here = peak_memory(client)
+            worker, here = peak_megabytes(client)
             rows.append(
                 ["sklearn_bandit.dask", seed, seconds, loss, worker, here, moved]
             )

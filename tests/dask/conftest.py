@@ -1,5 +1,7 @@
 """Clusters: of threads, where coverage sees what workers do, and of processes."""
 
+import gc
+
 import pytest
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
@@ -13,6 +15,7 @@ def _make_client(cluster):
     with Client(cluster) as client:
         yield client
         client.wait_for_workers(2, timeout=30)
+        gc.collect()  # errors and what raised them refer to each other
         left = wait_until_empty(client)
         assert not left, f"left on the cluster: {left}"
 
