@@ -12,7 +12,7 @@ from numpydoc.docscrape import ClassDoc
 
 from sklearn_bandit import ensemble, tree
 
-TREES = [getattr(tree, name) for name in tree.__all__]
+TREES = [getattr(tree, name) for name in tree.__all__ if "Tree" in name]
 BOOSTED = [getattr(ensemble, name) for name in ensemble.__all__ if "Boosting" in name]
 FORESTS = [getattr(ensemble, name) for name in ensemble.__all__ if "Boost" not in name]
 

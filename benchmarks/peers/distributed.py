@@ -46,7 +46,7 @@ def moved_bytes(client):
 
 
 def peak_megabytes(client):
-    """Largest resident memory of any worker, and of the client, so far."""
+    """Largest resident memory of any worker, and of the client, so far, in MB."""
 
     def peak():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -142,9 +142,9 @@ def forest(options):
         "random forest, 32 trees of depth 12, 1,000,000 x 30 float32, 20 partitions",
         ["", "seconds", "over local", "MB between workers", "same forest"],
         rows,
-        note="The bins of all rows are 29 MB, the values that small nodes look at 114 "
-        "MB. Goals: at most 1.5 times the time of local, once the bins for each "
-        "worker.",
+        note="The bins of all rows are 29 MB, once for each worker 58 MB; the values "
+        "that small nodes look at 114 MB, half of which are where they are gathered. "
+        "Goals: at most 1.5 times the time of local, once the bins for each worker.",
     )
 
 
@@ -155,8 +155,8 @@ def large_tree(options):
 
     rows = []
     n_samples, n_blocks = 100_000_000, 100
-    # Rows of 1.0 GB need three times as much where they are gathered: too much for
-    # workers of 2 GB, which therefore never hold all of them.
+    # Rows of 1.0 GB, with targets and bins, need 8.6 GB where they are gathered: too
+    # much for these workers, which therefore never hold all of them.
     for memory in ("2GB", "4GB"):
         with two_workers(memory) as client:
             X, y = make_rows(n_samples, 10, n_blocks, np.uint8)

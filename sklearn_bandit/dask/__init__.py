@@ -11,7 +11,9 @@ trees: never all of ``X`` through the client.
 - ``_hist_gradient_boosting``: boosting; ``_boosting_rows`` draws from the partitions,
   ``_boosting_blocks`` is what workers do, ``_boosting_stopping`` judges held-out rows
 - ``_sums``: sums that do not depend on where the data are cut
-- ``_kmedoids``, ``_neighbors``: medoids of all partitions, an index of each
+- ``_kmedoids``: medoids of all partitions; ``_neighbors``: searches, with an index of
+  each partition (``_sharded_search``)
+- ``_packed``: partitions written as a packed data set
 - ``_forests``: trees and forests; ``_trees`` fits those whose samples fit a worker,
   ``_large_trees`` all others
 
@@ -43,6 +45,7 @@ from ._hist_gradient_boosting import (
 )
 from ._kmedoids import BanditKMedoids
 from ._neighbors import BanditMIPS, BanditNearestNeighbors
+from ._packed import write_packed
 
 __all__ = [
     "BanditKMedoids",
@@ -58,4 +61,5 @@ __all__ = [
     "RandomForestRegressor",
     "RandomPatchesClassifier",
     "RandomPatchesRegressor",
+    "write_packed",
 ]

@@ -177,6 +177,8 @@ class ClusterRows:
         Most rows that leave the workers.
     batch_size : int
         Rows of the first sample.
+    seed : int
+        Draws the rows that may join where these are not all.
 
     Attributes
     ----------
@@ -188,6 +190,8 @@ class ClusterRows:
         Rows that were brought to the client so far.
     """
 
+    mapped_columns = None  # see ``ArrayRows``
+
     def __init__(
         self,
         tasks,
@@ -198,6 +202,7 @@ class ClusterRows:
         preprocess,
         max_rows,
         batch_size,
+        seed,
     ):
         self.tasks = tasks
         self.partitions = partitions
@@ -206,6 +211,7 @@ class ClusterRows:
         self.preprocess = preprocess
         self.max_rows = max_rows
         self.batch_size = batch_size
+        self.seed = seed
         self.n_features = partitions.n_features
         has_weights = summary.weights is not None or class_weight is not None
         self.sample_weight = () if has_weights else None
@@ -321,7 +327,7 @@ class ClusterRows:
         """Read all rows that may join, in their own order if these are all rows."""
         order = None
         if self.n_samples < self.n_training:
-            order = self.batch_size, 0, self.n_samples
+            order = self.batch_size, self.seed, self.n_samples
         return self._read(order, 0, self.n_samples, columns, has_missing)
 
     def read(self, binner, drawn, columns, has_missing, n_threads):
@@ -426,6 +432,8 @@ class HeldOutRows:
     rows : ClusterRows
         All rows.
     """
+
+    mapped_columns = None
 
     def __init__(self, rows: ClusterRows) -> None:
         self.rows = rows

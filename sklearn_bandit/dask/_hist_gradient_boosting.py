@@ -133,6 +133,7 @@ class ClusterBoosting(DaskEstimator):
             preprocess=self._preprocessor and self._preprocessor.transform,
             max_rows=self.max_rows,
             batch_size=self.batch_size,
+            seed=int(self._random_seed),
         )
         return rows, known_categories
 

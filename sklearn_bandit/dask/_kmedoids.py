@@ -3,9 +3,10 @@
 Medoids of a random sample are found on the client, as the local class finds them. Then
 each cluster looks for a better medoid among all its members: every member of a
 partition is an arm, and samples of the cluster are its references. Most arms are
-dropped where they are, on few references; of those that are left the client drops most
-on all the references that it has; the loss with each of the last few is computed from
-all samples, by blocks.
+dropped where they are, on few references and then on more; of those that are left the
+client drops most on all the references that it has; the loss with each of the last few
+is computed from all samples, by blocks. How many are left is a number of all partitions
+together, so that it makes no difference where the data are cut.
 """
 
 from __future__ import annotations
@@ -32,37 +33,41 @@ from ._sums import add_sums, exact_sum
 
 MAX_SEED = np.iinfo(np.int32).max
 
+# Rows are numbered by 32 bits where they are drawn.
+MAX_SAMPLES = np.iinfo(np.uint32).max
+
 # Samples that medoids are found from on the client, and what they are distances to.
 MAX_ROWS = 1 << 16
 
-# References of a cluster on the workers: first for all members, then for a share.
+# References of a cluster on the workers: for all members, then for the best of these.
 REFERENCES = (64, 512)
-SHARE = 0.05
 
-# Members of a cluster that a partition proposes, and those whose loss is computed.
-N_PROPOSED = 16
+# Members of a cluster that are left after the first and the second references, and
+# those whose loss is computed. Of all partitions together: each must name as many, for
+# all of them may be its own, whereupon it makes no difference where the data are cut.
+N_LEFT = (1024, 64)
 N_EXACT = 4
 
 # Distances that a worker holds at a time.
 MAX_DISTANCES = 1 << 22
 
 
-class Proposal(NamedTuple):
-    """What a partition says of the present medoids, and what it proposes instead.
+class Labelled(NamedTuple):
+    """The members of a partition, and their loss with the present medoids.
 
     Parameters
     ----------
     loss : Fraction or float
         Sum of weighted distances to the nearest medoid.
-    rows : list of ndarray
-        Numbers of the proposed members of each cluster.
-    members : list of ndarray of shape (n_proposed, n_features)
-        Their values.
+    members : list of ndarray
+        Rows of each cluster that are left, numbered within the partition.
+    sums : list of ndarray
+        Sums of their distances to the first references.
     """
 
     loss: Fraction | float
-    rows: list[np.ndarray]
     members: list[np.ndarray]
+    sums: list[np.ndarray]
 
 
 def _take(block: Block, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -91,7 +96,8 @@ class Distances:
     """
 
     def __init__(self, model: Any) -> None:
-        self.model = model
+        # The threads of a worker share what a task is given.
+        self.model = copy(model)
 
     def to(self, X: np.ndarray, medoids: np.ndarray) -> np.ndarray:
         """Distances from rows of X to medoids."""
@@ -106,23 +112,30 @@ class Distances:
             yield rows, self.to(X[rows], medoids)
 
     def sums(self, X, weights, candidates):
-        """Weighted sums of the distances from all rows of X to each candidate."""
-        total = np.zeros(len(candidates))
-        for rows, found in self.by_parts(X, candidates):
-            total += found.sum(axis=0) if weights is None else weights[rows] @ found
-        return total
+        """Weighted sums of the distances from all rows of X to each candidate.
+
+        A few candidates at a time: what else is summed makes no difference to a sum.
+        """
+        n = max(1, MAX_DISTANCES // max(1, len(X)))
+        totals = [np.empty(0)]
+        for start in range(0, len(candidates), n):
+            found = self.to(X, candidates[start : start + n])
+            if weights is not None:
+                found = found * weights[:, None]
+            totals.append(found.sum(axis=0))
+        return np.concatenate(totals)
 
 
-def _best(distances, candidates, references, n):
-    """Positions of the candidates with the least sums, best first."""
-    sums = distances.sums(*references, candidates)
-    return np.argsort(sums, kind="stable")[:n]
+def _least(sums, rows, n):
+    """Positions of the least sums, in ascending order; ties by row."""
+    if len(sums) > n:
+        some = np.flatnonzero(sums <= np.partition(sums, n - 1)[n - 1])
+        return some[np.lexsort((rows[some], sums[some]))[:n]]
+    return np.lexsort((rows, sums))
 
 
-def _propose(
-    block: Block, model: Any, medoids: np.ndarray, references: list, first: int
-) -> Proposal:
-    """On a worker: labels, loss, and members that may be better medoids."""
+def _label(block: Block, model: Any, medoids: np.ndarray, references: list) -> Labelled:
+    """On a worker: loss, and the members with the least sums to few references."""
     distances = Distances(model)
     weights = block.sample_weight
     losses, labels = np.empty(len(block.X)), np.empty(len(block.X), dtype=np.intp)
@@ -131,24 +144,48 @@ def _propose(
         losses[rows] = found.min(axis=1)
     if weights is not None:
         losses *= weights
-    proposed = []
+    kept, sums = [], []
     for k, (X, sample_weight) in enumerate(references):
         members = np.flatnonzero(labels == k)
         if weights is not None:
             members = members[weights[members] > 0.0]
-        for n in REFERENCES:
-            some = X[:n], None if sample_weight is None else sample_weight[:n]
-            n_kept = max(N_PROPOSED, int(SHARE * len(members)))
-            if n == REFERENCES[-1]:
-                n_kept = N_PROPOSED
-            if len(members) > n_kept and len(X):
-                members = members[_best(distances, block.X[members], some, n_kept)]
-        proposed.append(np.sort(members[:N_PROPOSED]))
-    return Proposal(
-        exact_sum(losses),
-        [first + rows for rows in proposed],
-        [block.X[rows] for rows in proposed],
-    )
+        n = REFERENCES[0]
+        some = X[:n], None if sample_weight is None else sample_weight[:n]
+        totals = distances.sums(*some, block.X[members])
+        best = _least(totals, members, N_LEFT[0])
+        kept.append(members[best])
+        sums.append(totals[best])
+    return Labelled(exact_sum(losses), kept, sums)
+
+
+def _said(labelled: Labelled) -> tuple[Fraction | float, list[np.ndarray]]:
+    """On a worker: what the client is told, which are sums alone."""
+    return labelled.loss, labelled.sums
+
+
+def _propose(
+    block: Block,
+    labelled: Labelled,
+    model: Any,
+    limits: np.ndarray,
+    references: list,
+    first: int,
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """On a worker: of members below the limits, the least sums to all references.
+
+    Returns sums, row numbers and values for each cluster.
+    """
+    distances = Distances(model)
+    proposed = []
+    for limit, members, sums, some in zip(
+        limits, labelled.members, labelled.sums, references, strict=True
+    ):
+        members = members[sums <= limit]
+        totals = distances.sums(*some, block.X[members])
+        best = _least(totals, members, N_LEFT[1])
+        members = members[best]
+        proposed.append((totals[best], first + members, block.X[members]))
+    return proposed
 
 
 def _losses(
@@ -261,6 +298,11 @@ class BanditKMedoids(
             raise ValueError("Given samples as init are not supported on a cluster.")
         with unchanged_on_failure(self), Tasks(self._resolve_client()) as tasks:
             partitions = make_partitions(tasks, X, None, sample_weight)
+            if partitions.n_samples > MAX_SAMPLES:
+                raise ValueError(
+                    f"At most {MAX_SAMPLES} samples are supported, not "
+                    f"{partitions.n_samples}."
+                )
             weight = add_sums(list(tasks.gather(tasks.compute(partitions.map(_check)))))
             if not weight > 0:
                 raise ValueError("All sample weights are zero.")
@@ -363,34 +405,26 @@ class _Rounds:
         """Go on until nothing is gained; return the number of rounds."""
         for i in range(max_rounds):
             references = self._references()
-            proposals = self._by_blocks(_propose, self.medoids, references, by_row=True)
-            self.loss = add_sums([one.loss for one in proposals])
-            candidates, numbers = self._candidates(proposals, references)
+            candidates, numbers = self._candidates(references)
             if not self._swap(candidates, numbers, tol):
                 return i + 1
-        self.loss = add_sums(
-            [
-                one.loss
-                for one in self._by_blocks(_propose, self.medoids, [], by_row=True)
-            ]
-        )
+        self.loss = self._loss(self.medoids)
         return max_rounds
 
-    def _by_blocks(self, function, *args, by_row=False):
-        """Results of a function of each block."""
-        call = delayed(function, pure=False, traverse=False)
-        shared = [
-            delayed(one, pure=False, traverse=False)
-            for one in (self.distances.model, *args)
-        ]
-        firsts = self.partitions.starts.tolist()
-        futures = self.tasks.compute(
-            [
-                call(block, *shared, *([first] if by_row else []))
-                for block, first in zip(self.partitions.blocks, firsts, strict=True)
-            ]
-        )
+    def _loss(self, medoids):
+        """Loss of all samples with some medoids."""
+        labelled = self._by_blocks(_label, [self.distances.model, medoids, []])
+        return add_sums([one.loss for one in self.tasks.gather(labelled)])
+
+    def _told(self, labelled):
+        """What the partitions say of their members."""
+        futures = [self.tasks.submit(_said, one) for one in labelled]
         return list(self.tasks.gather(futures))
+
+    def _by_blocks(self, function, shared):
+        """Futures of a function of each block and of shared arguments."""
+        shared = [delayed(one, pure=False, traverse=False) for one in shared]
+        return self.tasks.compute(self.partitions.map(function, *shared))
 
     def _references(self):
         """Samples of each cluster on the client, and their weights, in random order."""
@@ -407,26 +441,59 @@ class _Rounds:
         weights = self.weights
         return self.rows[part], None if weights is None else weights[part]
 
-    def _candidates(self, proposals, references):
-        """The best of what all partitions propose, by all samples on the client."""
+    def _candidates(self, references):
+        """The best members of all partitions, by all samples on the client."""
+        model, medoids = self.distances.model, self.medoids
+        labelled = self._by_blocks(_label, [model, medoids, references])
+        told = self._told(labelled)
+        self.loss = add_sums([loss for loss, _ in told])
+        limits = np.full(len(medoids), np.inf)
+        for k in range(len(medoids)):
+            sums = np.concatenate([some[k] for _, some in told])
+            if len(sums) > N_LEFT[0]:
+                limits[k] = np.partition(sums, N_LEFT[0] - 1)[N_LEFT[0] - 1]
+        firsts = self.partitions.starts.tolist()
+        futures = self._propose(labelled, limits, references, firsts)
+        proposals = list(self.tasks.gather(futures))
+        for future in labelled:
+            self.tasks.release(future)
         candidates, numbers = [], []
-        for k in range(len(self.medoids)):
-            rows = np.concatenate([one.rows[k] for one in proposals])
-            members = np.concatenate([one.members[k] for one in proposals])
-            if len(rows) and len(self.parts[k]):
-                best = _best(self.distances, members, references[k], 4 * N_PROPOSED)
-                rows, members = rows[best], members[best]
-                whole = self._some(self.parts[k])
-                best = _best(self.distances, members, whole, N_EXACT)
-                rows, members = rows[best], members[best]
+        for k in range(len(medoids)):
+            sums, rows, members = (
+                np.concatenate([one[k][i] for one in proposals]) for i in range(3)
+            )
+            best = _least(sums, rows, N_LEFT[1])
+            rows, members = rows[best], members[best]
+            whole = self._some(self.parts[k])
+            best = _least(self.distances.sums(*whole, members), rows, N_EXACT)
+            rows, members = rows[best], members[best]
             known = rows == self.numbers[k]
-            candidates.append(members[~known][:N_EXACT])
-            numbers.append(rows[~known][:N_EXACT])
+            candidates.append(members[~known])
+            numbers.append(rows[~known])
         return candidates, numbers
+
+    def _propose(self, labelled, limits, references, firsts):
+        """Futures of what the partitions propose."""
+        call = delayed(_propose, pure=False, traverse=False)
+        shared = [
+            delayed(one, pure=False, traverse=False)
+            for one in (self.distances.model, limits, references)
+        ]
+        return self.tasks.compute(
+            [
+                call(block, delayed(one), *shared, first)
+                for block, one, first in zip(
+                    self.partitions.blocks, labelled, firsts, strict=True
+                )
+            ]
+        )
 
     def _swap(self, candidates, numbers, tol):
         """Put better medoids in; return whether there were any."""
-        found = self._by_blocks(_losses, self.medoids, candidates)
+        futures = self._by_blocks(
+            _losses, [self.distances.model, self.medoids, candidates]
+        )
+        found = list(self.tasks.gather(futures))
         best: list[tuple] = []
         for k, some in enumerate(numbers):
             sums = [add_sums([one[k][j] for one in found]) for j in range(len(some))]
@@ -441,10 +508,8 @@ class _Rounds:
             medoids, rows = self.medoids.copy(), self.numbers.copy()
             for _, k, j in chosen:
                 medoids[k], rows[k] = candidates[k][j], numbers[k][j]
-            if len(chosen) > 1:
-                losses = self._by_blocks(_propose, medoids, [], by_row=True)
-                if not add_sums([one.loss for one in losses]) <= best[0][0]:
-                    continue
+            if len(chosen) > 1 and not self._loss(medoids) <= best[0][0]:
+                continue
             self.medoids, self.numbers = medoids, rows
             return True
         return False

@@ -53,7 +53,7 @@ SAMPLE_VALUES = 1 << 26
 # to 30,000 rows of a node, whatever their number (benchmark `forest.solvers`).
 MIN_ROWS = 8192
 
-# Rows whose draws have a generator of their own.
+# Rows whose draws have a generator of their own; a partition makes those of its rows.
 DRAWN_ROWS = 1 << 16
 
 # Parameters that need all rows in one place, and what they are if they are not used.
@@ -71,6 +71,46 @@ NOT_USED = {
     "warm_start": (False,),
     "criterion": ("gini", "entropy", "log_loss", "squared_error", "friedman_mse"),
 }
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Rows of a sample: one out of each of as many equal stretches.
+
+    Workers list those of their own rows: in a graph the numbers of all would be large.
+
+    Parameters
+    ----------
+    n_samples, n_sampled : int
+        Numbers of all rows, and of those of the sample.
+    seed : int
+        Which ones.
+    """
+
+    n_samples: int
+    n_sampled: int
+    seed: int
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Return the rows of the sample from one row number to another, ascending."""
+        n, n_all = self.n_sampled, self.n_samples
+        # Stretches that have some of these rows.
+        first, last = start * n // n_all, min(-(-stop * n // n_all) + 1, n)
+        parts = []
+        for block in range(first // DRAWN_ROWS, -(-last // DRAWN_ROWS)):
+            places = np.arange(block * DRAWN_ROWS, min((block + 1) * DRAWN_ROWS, n))
+            begins = _stretch_ends(places, n_all, n)
+            ends = _stretch_ends(places + 1, n_all, n)
+            generator = np.random.Generator(np.random.Philox(key=[self.seed, block]))
+            parts.append(generator.integers(begins, ends))
+        rows = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+        return rows[(rows >= start) & (rows < stop)]
+
+
+def _stretch_ends(places, n_samples, n_sampled):
+    """Return where stretches end; in parts, for products that would not fit."""
+    whole, rest = divmod(n_samples, n_sampled)
+    return places * whole + places * rest // n_sampled
 
 
 @dataclass(frozen=True)
@@ -142,11 +182,10 @@ def fit_large(
     is_forest = hasattr(local, "n_estimators")
     trees, draws = _make_trees(local, partitions.n_samples, random_state)
 
-    rows = _spread_rows(partitions.n_samples, n_sampled, trees[0].random_state)
-    located = dict(partitions.locate(rows))
+    spread = Spread(partitions.n_samples, n_sampled, trees[0].random_state)
     seen = [
-        delayed(_see, pure=False)(block, located.get(i), is_classifier(local))
-        for i, block in enumerate(partitions.blocks)
+        delayed(_see, pure=False)(block, spread, int(start), is_classifier(local))
+        for block, start in zip(partitions.blocks, partitions.starts, strict=True)
     ]
     # Read together: each partition is made once for both.
     seen = tasks.compute(seen)
@@ -160,7 +199,7 @@ def fit_large(
     for part in seen:
         tasks.release(part)
     tops = [
-        tasks.submit(_grow_top, tree, held, draw, rows, MIN_ROWS)
+        tasks.submit(_grow_top, tree, held, draw, spread, MIN_ROWS)
         for tree, draw in zip(trees, draws, strict=True)
     ]
     targets = next(tasks.gather([targets])) if shift_rows is not None else targets
@@ -230,13 +269,7 @@ def _make_trees(local, n_samples, random_state):
     return trees, [Draw(tree.random_state, rate) for tree in trees]
 
 
-def _spread_rows(n_samples, n_sampled, seed):
-    """Draw rows: one out of each of as many equal stretches."""
-    ends = np.arange(1, n_sampled + 1) * n_samples // n_sampled
-    return np.random.default_rng(seed).integers(np.r_[0, ends[:-1]], ends)
-
-
-def _see(block, rows, classify):
+def _see(block, spread, start, classify):
     """On a worker: what is to be known of the targets, and the rows of the sample."""
     if block.sample_weight is not None:
         raise ValueError(
@@ -251,8 +284,7 @@ def _see(block, rows, classify):
         if not np.isfinite(y).all():
             raise ValueError("Input y contains NaN or infinity.")
         known = (y.min(axis=0), y.max(axis=0))
-    if rows is None:
-        return known, None
+    rows = spread.rows(start, start + len(y)) - start
     return known, Block(block.X[rows], y[rows], None)
 
 
@@ -270,7 +302,6 @@ def _describe(local, described):
 
 def _join_sample(parts):
     """On a worker: the sample."""
-    parts = [part for part in parts if part is not None]
     return Block(
         np.concatenate([part.X for part in parts]),
         np.concatenate([part.y for part in parts]),
@@ -288,9 +319,9 @@ def _hold(tree, sample, targets):
     return pack_part(tree, sample.X, codes, targets, tree.random_state)
 
 
-def _grow_top(tree, training_set, draw, rows, min_rows):
+def _grow_top(tree, training_set, draw, spread, min_rows):
     """On a worker: grow the top of a tree."""
-    counts = draw.counts(rows)
+    counts = draw.counts(spread.rows(0, spread.n_samples))
     return grow_top(tree, training_set, tree.random_state, counts, min_rows)
 
 

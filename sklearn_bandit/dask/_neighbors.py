@@ -1,262 +1,15 @@
-"""Searches whose rows are on the workers: an index for each partition.
-
-A query goes to all partitions and comes back with the best of each, of which the best
-are kept. An answer is wrong only if one of the partitions answers wrongly: with `delta`
-divided among them this happens with probability at most `delta`, by the union bound.
-"""
+"""Searches whose rows are on the workers of a cluster: the estimators."""
 
 from __future__ import annotations
 
-from copy import copy
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, Literal, Self
 
-import dask.array as da
 import numpy as np
-from dask.delayed import delayed
-from sklearn.utils import check_random_state
+from scipy import sparse
 
 from sklearn_bandit import neighbors
-from sklearn_bandit._compat import (
-    _fit_context,
-    check_is_fitted,
-    validate_data,
-)
 
-from ._base import DaskEstimator
-from ._client import Tasks
-from ._collections import Block, is_collection, make_partitions, row_blocks
-
-MAX_SEED = np.iinfo(np.int32).max
-
-
-class ShardedSearch(DaskEstimator):
-    """What the searches share: an index for each partition, and merged answers."""
-
-    # Whether the largest values come first.
-    _largest_first: ClassVar[bool] = False
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: None = None) -> Self:
-        """Make an index of each partition, where it is.
-
-        Parameters
-        ----------
-        X : dask array or data frame of shape (n_samples, n_features)
-            The rows. They stay on the workers as long as the estimator has them.
-        y : None
-            Ignored; for consistency.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        seed = int(check_random_state(self.random_state).randint(MAX_SEED))
-        return self._add(X, seed, [], 0)
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: None = None) -> Self:
-        """Add partitions behind those that are there.
-
-        Parameters
-        ----------
-        X : dask array or data frame of shape (n_samples, n_features)
-            The new rows.
-        y : None
-            Ignored; for consistency.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
-        if not hasattr(self, "_shards"):
-            return self.fit(X)
-        return self._add(X, self._seed, self._shards, self.n_samples_fit_)
-
-    def _add(self, X, seed, shards, n_before):
-        """Have the partitions of X behind some shards."""
-        with Tasks(self._resolve_client()) as tasks:
-            partitions = make_partitions(tasks, X)
-            n_features = partitions.n_features
-            if shards and n_features != self.n_features_in_:
-                raise ValueError(
-                    f"X has {n_features} features, but {type(self).__name__} is "
-                    f"expecting {self.n_features_in_} features as input."
-                )
-            model = self._local_class(**self._local_parameters(seed))
-            futures = tasks.compute(partitions.map(_index, model))
-            # An index that could not be made says so now.
-            for _ in tasks.gather([tasks.submit(_n_rows, one) for one in futures]):
-                pass
-            added = list(zip(futures, partitions.n_rows.tolist(), strict=True))
-            tasks.hand_over(futures)
-        self._seed = seed
-        self._shards = [*shards, *added]
-        if not shards:
-            self._dtype = np.result_type(partitions.dtype, np.float32)
-        self.n_samples_fit_ = n_before + partitions.n_samples
-        if not shards:
-            self.n_features_in_ = n_features
-            vars(self).pop("feature_names_in_", None)
-            if partitions.feature_names is not None:
-                self.feature_names_in_ = partitions.feature_names
-        return self
-
-    def _local_parameters(self, seed):
-        names = self._local_class().get_params()
-        parameters = {name: getattr(self, name) for name in names}
-        return {**parameters, "random_state": seed, "n_jobs": 1}
-
-    def _divided(self):
-        """Parameters of the searches in single partitions."""
-        return {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        if hasattr(self, "_shards"):
-            raise TypeError(
-                "The rows of a search on a cluster are not pickled with it: pickle "
-                "to_local(), which brings them here."
-            )
-        return super().__getstate__()
-
-    def to_local(self) -> Any:
-        """Bring all rows to the client, into one index.
-
-        Returns
-        -------
-        object
-            Of the local class of the same name, fitted.
-        """
-        check_is_fitted(self, "_shards")
-        with Tasks(self._resolve_client()) as tasks:
-            futures = [tasks.submit(_rows, future) for future, _ in self._shards]
-            rows = np.concatenate(list(tasks.gather(futures)))
-        names = self._local_class().get_params()
-        local = self._local_class(**{name: getattr(self, name) for name in names})
-        return local.fit(rows)
-
-    def _check_k(self, n_neighbors):
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        if not isinstance(k, int | np.integer) or isinstance(k, bool):
-            raise TypeError(f"n_neighbors must be an integer, got {type(k)} instead.")
-        if not 1 <= k <= self.n_samples_fit_:
-            raise ValueError(
-                f"n_neighbors must be at least 1 and at most the number of rows, "
-                f"{self.n_samples_fit_}, got {k} instead."
-            )
-        return int(k)
-
-    def _search(self, X, n_neighbors, return_distance):
-        """Answer; lazily if the queries are a dask collection."""
-        check_is_fitted(self, "_shards")
-        k = self._check_k(n_neighbors)
-        if X is None:
-            raise ValueError(
-                "X=None, the fitted rows as queries, is not supported on a cluster: "
-                "pass the rows."
-            )
-        changed = self._divided()
-        firsts = np.cumsum([0, *(n for _, n in self._shards)])[:-1].tolist()
-        if is_collection(X):
-            found = self._search_blocks(X, k, changed, firsts)
-            return found if return_distance else found[1]
-        X = validate_data(self, X, dtype=self._dtype, order="C", reset=False)
-        with Tasks(self._resolve_client()) as tasks:
-            query = tasks.submit(_same, X)
-            futures = [
-                tasks.submit(_query, future, query, min(k, n), changed, first)
-                for (future, n), first in zip(self._shards, firsts, strict=True)
-            ]
-            parts = list(tasks.gather(futures))
-        values, ids = _merge(parts, k, self._largest_first)
-        self._note(parts)
-        return (values, ids) if return_distance else ids
-
-    def _note(self, parts):
-        """Take note of what the answers cost."""
-
-    def _search_blocks(self, X, k, changed, firsts):
-        """Answer for the blocks of a collection, when they are computed."""
-        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X must have the shape (n_queries, {self.n_features_in_})."
-            )
-        query = delayed(_query, pure=False, traverse=False)
-        merge = delayed(_merge, pure=False, nout=2)
-        blocks, n_rows = row_blocks(X)
-        empty = np.empty((0, k), self._dtype), np.empty((0, k), np.int64)
-        answers = []
-        for block in blocks:
-            parts = [
-                query(delayed(future), block, min(k, n), changed, first)
-                for (future, n), first in zip(self._shards, firsts, strict=True)
-            ]
-            answers.append(merge(parts, k, self._largest_first))
-        return tuple(
-            da.concatenate(
-                [
-                    da.from_delayed(some[i], (n, k), meta=shown)
-                    for some, n in zip(answers, n_rows, strict=True)
-                ],
-                allow_unknown_chunksizes=True,
-            )
-            for i, shown in enumerate(empty)
-        )
-
-
-class Shard(NamedTuple):
-    """A partition on its worker.
-
-    Parameters
-    ----------
-    search : object
-        A fitted local estimator, with an index of the rows.
-    rows : ndarray of shape (n_rows, n_features)
-        The rows; the index has no other copy of them.
-    """
-
-    search: Any
-    rows: np.ndarray
-
-
-def _index(block: Block, model: Any) -> Shard:
-    """On a worker: make the index of a partition."""
-    rows = np.ascontiguousarray(block.X)
-    return Shard(copy(model).fit(rows), rows)
-
-
-def _n_rows(shard):
-    return len(shard.rows)
-
-
-def _rows(shard):
-    return shard.rows
-
-
-def _same(X):
-    return X
-
-
-def _query(shard, X, k, changed, first):
-    """On a worker: best rows of a partition, numbered as in the collection."""
-    X = np.asarray(X)
-    if len(X) == 0:
-        return np.empty((0, k)), np.empty((0, k), dtype=np.int64), np.zeros(0)
-    search = copy(shard.search)
-    for name, value in changed.items():
-        setattr(search, name, value)
-    values, ids = search.kneighbors(X, n_neighbors=k)
-    return values, ids + first, getattr(search, "n_multiplications_", None)
-
-
-def _merge(parts, k, largest_first):
-    """Keep the best of all partitions; ties in ascending order of ids."""
-    values = np.concatenate([part[0] for part in parts], axis=1)
-    ids = np.concatenate([part[1] for part in parts], axis=1)
-    keys = -values if largest_first else values
-    order = np.lexsort((ids, keys), axis=1)[:, :k]
-    return np.take_along_axis(values, order, 1), np.take_along_axis(ids, order, 1)
+from ._sharded_search import ShardedSearch
 
 
 class BanditMIPS(ShardedSearch, local_class=neighbors.BanditMIPS):
@@ -310,6 +63,7 @@ class BanditMIPS(ShardedSearch, local_class=neighbors.BanditMIPS):
     """
 
     _largest_first = True
+    _keeps_ids = False
 
     def kneighbors(
         self,
@@ -321,8 +75,9 @@ class BanditMIPS(ShardedSearch, local_class=neighbors.BanditMIPS):
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_queries, n_features)
-            The queries.
+        X : array-like or dask collection of shape (n_queries, n_features), default=None
+            The queries. None takes the rows themselves, each without itself: every
+            partition then goes to all workers.
         n_neighbors : int, default=None
             Number of atoms for each query; None takes that of the constructor.
         return_distance : bool, default=True
@@ -337,11 +92,54 @@ class BanditMIPS(ShardedSearch, local_class=neighbors.BanditMIPS):
         """
         return self._search(X, n_neighbors, return_distance)
 
-    def _divided(self):
-        return {"delta": self.delta / len(self._shards)}
+    def kneighbors_graph(
+        self,
+        X: Any = None,
+        n_neighbors: int | None = None,
+        mode: Literal["connectivity", "product", "distance"] = "connectivity",
+    ) -> sparse.csr_matrix:
+        """Return the atoms with the largest inner products as a sparse matrix.
 
-    def _note(self, parts):
-        self.n_multiplications_ = np.sum([part[2] for part in parts], axis=0)
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), default=None
+            The queries, in memory. None takes the atoms themselves.
+        n_neighbors : int, default=None
+            Number of atoms for each query; None takes that of the constructor.
+        mode : {"connectivity", "product", "distance"}, default="connectivity"
+            Whether the entries are ones or inner products ("distance" means these,
+            too).
+
+        Returns
+        -------
+        graph : CSR matrix of shape (n_queries, `n_samples_fit_`)
+            One row a query.
+        """
+        return self._graph(
+            X, n_neighbors, mode, ("connectivity", "product", "distance")
+        )
+
+    def remove(self, indices: Any) -> Self:
+        """Remove atoms; those behind them move up.
+
+        Parameters
+        ----------
+        indices : int or array-like of int
+            Present positions of the atoms, each at most once. At least one atom must
+            remain.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        return self._remove(indices, "indices", "atom")
+
+    def _divided(self):
+        return {"delta": self.delta / sum(1 for one in self._shards if one.n_rows)}
+
+    def _note(self, counts):
+        self.n_multiplications_ = np.sum(counts, axis=0)
 
 
 class BanditNearestNeighbors(
@@ -398,8 +196,9 @@ class BanditNearestNeighbors(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_queries, n_features)
-            The queries.
+        X : array-like or dask collection of shape (n_queries, n_features), default=None
+            The queries. None takes the rows themselves, each without itself: every
+            partition then goes to all workers.
         n_neighbors : int, default=None
             Number of neighbours; None takes that of the constructor.
         return_distance : bool, default=True
@@ -414,6 +213,112 @@ class BanditNearestNeighbors(
             Numbers of the rows; ties in ascending order.
         """
         return self._search(X, n_neighbors, return_distance)
+
+    def kneighbors_graph(
+        self,
+        X: Any = None,
+        n_neighbors: int | None = None,
+        mode: Literal["connectivity", "distance"] = "connectivity",
+    ) -> sparse.csr_matrix:
+        """Return the nearest rows as a sparse matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), default=None
+            The queries, in memory. None takes the rows themselves, each without itself.
+        n_neighbors : int, default=None
+            Number of neighbours; None takes that of the constructor.
+        mode : {"connectivity", "distance"}, default="connectivity"
+            Whether the entries are ones or distances.
+
+        Returns
+        -------
+        graph : CSR matrix of shape (n_queries, n_ids)
+            One column an id. After :meth:`remove` some columns are empty.
+        """
+        return self._graph(X, n_neighbors, mode, ("connectivity", "distance"))
+
+    def radius_neighbors(
+        self,
+        X: Any = None,
+        radius: float | None = None,
+        return_distance: bool = True,
+        sort_results: bool = False,
+    ) -> Any:
+        """Find all rows within a radius.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), default=None
+            The queries, in memory. None takes the rows themselves, each without itself.
+        radius : float, default=None
+            The largest distance (or smallest inner product); None takes that of the
+            constructor.
+        return_distance : bool, default=True
+            Whether to return the distances, too.
+        sort_results : bool, default=False
+            Order rows by distance; by id otherwise.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries,) of arrays
+            Distances of each query. Only if `return_distance`.
+        ids : ndarray of shape (n_queries,) of arrays
+            Ids of the rows.
+        """
+        if sort_results and not return_distance:
+            raise ValueError("return_distance must be True if sort_results is True.")
+        values, ids = self._within(X, radius, sort_results)
+        return (values, ids) if return_distance else ids
+
+    def radius_neighbors_graph(
+        self,
+        X: Any = None,
+        radius: float | None = None,
+        mode: Literal["connectivity", "distance"] = "connectivity",
+        sort_results: bool = False,
+    ) -> sparse.csr_matrix:
+        """Return all rows within a radius as a sparse matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), default=None
+            The queries, in memory. None takes the rows themselves, each without itself.
+        radius : float, default=None
+            The largest distance; None takes that of the constructor.
+        mode : {"connectivity", "distance"}, default="connectivity"
+            Whether the entries are ones or distances.
+        sort_results : bool, default=False
+            Order the entries of a row by distance.
+
+        Returns
+        -------
+        graph : CSR matrix of shape (n_queries, n_ids)
+            One column an id.
+        """
+        self._check_mode(mode, ("connectivity", "distance"))
+        values, ids = self._within(X, radius, sort_results)
+        ends = np.cumsum([0, *map(len, ids)])
+        flat = np.concatenate(ids) if len(ids) else np.empty(0, dtype=np.int64)
+        data = np.ones(len(flat))
+        if mode == "distance" and len(ids):
+            data = np.concatenate(values)
+        return sparse.csr_matrix((data, flat, ends), shape=(len(ids), self._n_ids()))
+
+    def remove(self, ids: Any) -> Self:
+        """Remove rows; the others keep their ids.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            Ids of rows that are present, each once. At least one row must remain.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        return self._remove(ids, "ids", "row")
 
     @property
     def _largest_first(self):

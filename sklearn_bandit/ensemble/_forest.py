@@ -6,6 +6,7 @@ scikit-learn's forests.
 
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
@@ -48,16 +49,17 @@ from sklearn_bandit._core.validation import (
 from sklearn_bandit.tree._building import (
     SamplingPolicy,
     TrainingSet,
-    TrainingSetTransfer,
     root_cost,
 )
 from sklearn_bandit.tree._data import (
     CategoricalInputMixin,
+    PackedDataset,
     pack_samples,
+    take_dataset,
 )
 
 from ._forest_prediction import ForestPrediction
-from ._forest_trees import Draws, TreesToGrow, grow_elsewhere, grow_one
+from ._forest_trees import Draws, TreesToGrow, grow_one, sent_elsewhere
 from ._n_trees import Settling
 
 # Tells the draws of rows that bins are made of from the draws of the first tree.
@@ -106,13 +108,16 @@ class BanditForest(
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: MatrixLike | PackedDataset,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Build a forest of trees from the training set (X, y).
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, PackedDataset} of shape (n_samples, n_features)
             The training samples, NaN where a value is missing. They are compared as
             ``float32``; a matrix of another type is not copied for that.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
@@ -138,6 +143,7 @@ class BanditForest(
 
     def _prepare(self, X, y, sample_weight):
         """Check the data, make trees that are to grow, and what they grow on."""
+        data, X = take_dataset(self, X, self._why_values())
         X, y, encoder = self._validate(X, y)
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, X)
@@ -158,6 +164,8 @@ class BanditForest(
         codes, n_classes, weights = self._encode(y, sample_weight)
         random_state = check_random_state(self.random_state)
         X, codes, weights, features = self._choose_patch(X, codes, weights)
+        if features is not None:
+            data = None  # bins are those of the patch
         self._order_categories(encoder, X, features, codes, n_classes, weights)
         self._n_samples = X.shape[0]
         self._sample_weight = weights
@@ -197,6 +205,7 @@ class BanditForest(
             limit_threads(effective_n_jobs(self.n_jobs)),
             np.random.RandomState([first_seed, BIN_STREAM]),
             weights,
+            data,
         )
         training_set = TrainingSet(
             packed,
@@ -269,6 +278,12 @@ class BanditForest(
         self.n_classes_ = [len(labels) for labels in self.classes_]
         return codes, np.array(self.n_classes_, dtype=np.intp), weights
 
+    def _why_values(self):
+        """Return what the values of a packed data set are needed for, or None."""
+        if self.oob_score or self.n_estimators == "auto":
+            return "An out-of-bag score"
+        return None
+
     def _choose_patch(self, X, codes, weights):
         """Choose the samples and features of the whole forest: here, all of them."""
         return X, codes, weights, None
@@ -324,10 +339,14 @@ class BanditForest(
                 self, prepared.X, training_set, options["draws"], prepared.first_seed
             )
             batches = settling.batches(iter(trees), lambda: prepared.old + done)
-        if self.max_insertions is None and grow_elsewhere():
-            training_set = TrainingSetTransfer(training_set, trees[0])
+        sent = nullcontext(training_set)
+        if self.max_insertions is None:
+            sent = sent_elsewhere(training_set, trees[0])
         # The lines that `verbose` asks for are joblib's and `grow_one`'s.
-        with self._progress(len(trees), verbose=False, **shown) as progress:
+        with (
+            sent as training_set,
+            self._progress(len(trees), verbose=False, **shown) as progress,
+        ):
             for batch in batches:
                 n_wanted = len(done) + len(batch)
                 left = None

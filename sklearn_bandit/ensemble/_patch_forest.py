@@ -33,6 +33,9 @@ class PatchForest(BanditForest):
         "_n_samples",
     )
 
+    def _why_values(self):
+        return "A patch, whose bins are its own,"
+
     def _choose_patch(self, X, codes, weights):
         """Choose the samples and features that the whole forest sees."""
         # What lies outside the patch is never read again.

@@ -20,6 +20,7 @@ What forests predict goes through a fifth, ``_prediction``: packed trees.
 limits. The docstring of each room says what its modules do.
 """
 
+from ._data import PackedDataset
 from ._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ._extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
 
@@ -28,4 +29,5 @@ __all__ = [
     "DecisionTreeRegressor",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
+    "PackedDataset",
 ]

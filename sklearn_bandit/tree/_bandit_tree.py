@@ -39,7 +39,12 @@ from ._building import (
     grow_tree,
     pays_to_subsample,
 )
-from ._data import CategoricalInputMixin, pack_samples
+from ._data import (
+    CategoricalInputMixin,
+    PackedDataset,
+    pack_samples,
+    take_dataset,
+)
 from ._parameters import count_features
 from ._policy import SamplingPolicy
 
@@ -55,7 +60,7 @@ class BanditTree(
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
-        X: MatrixLike,
+        X: MatrixLike | PackedDataset,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         check_input: bool = True,
@@ -64,7 +69,7 @@ class BanditTree(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, PackedDataset} of shape (n_samples, n_features)
             The training samples, NaN where a value is missing. They are compared as
             ``float32``; a matrix of another type is not copied for that.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
@@ -85,6 +90,7 @@ class BanditTree(
             return self._fit_tree(X, y, sample_weight, check_input)
 
     def _fit_tree(self, X, y, sample_weight, check_input):
+        data, X = take_dataset(self, X)
         if check_input:
             X, y, encoder = self._validate_training(
                 X,
@@ -129,7 +135,7 @@ class BanditTree(
         n_threads = effective_n_threads(None)
         policy = self._sampling_policy
         n_channels = codes.shape[1] + 2 if classes is None else n_classes.sum()
-        if pays_to_subsample(self, X, n_channels, weights):
+        if data is None and pays_to_subsample(self, X, n_channels, weights):
             training_set = TrainingSet(
                 None,
                 codes,
@@ -141,7 +147,7 @@ class BanditTree(
             tree, cost = grow_on_subsample(self, X, training_set, seed, n_threads)
             self._set_tree(tree, cost, training_set, classes)
             return self
-        packed = pack_samples(self, X, n_threads, seed, weights)
+        packed = pack_samples(self, X, n_threads, seed, weights, data)
         training_set = TrainingSet(
             packed, codes, n_classes, self.criterion, weights=weights, policy=policy
         )

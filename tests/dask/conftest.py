@@ -1,13 +1,44 @@
-"""A cluster of two worker processes, shared by the tests of a module."""
+"""Clusters: of threads, where coverage sees what workers do, and of processes."""
+
+import gc
 
 import pytest
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """Return a cluster of two workers with one thread each."""
+def _make_client(cluster):
+    """Yield a client of a cluster; a test leaves nothing on it."""
+    from dask_data import wait_until_empty
+    from distributed import Client
+
+    with Client(cluster) as client:
+        yield client
+        client.wait_for_workers(2, timeout=30)
+        gc.collect()  # errors and what raised them refer to each other
+        left = wait_until_empty(client)
+        assert not left, f"left on the cluster: {left}"
+
+
+@pytest.fixture(scope="session")
+def threads():
+    """Return a cluster of two workers that are threads of this process."""
+    from distributed import LocalCluster
+
+    # No limit: what all workers and the tests take together would count for each.
+    with LocalCluster(
+        processes=False,
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address=None,
+        memory_limit=0,
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def processes():
+    """Return a cluster of two worker processes with one thread each."""
     from distributed import LocalCluster
 
     with LocalCluster(
@@ -17,14 +48,12 @@ def cluster():
 
 
 @pytest.fixture
-def client(cluster):
-    """Return a client of the cluster; a test leaves nothing on it."""
-    from distributed import Client
+def client(threads):
+    """Return a client of the cluster of threads."""
+    yield from _make_client(threads)
 
-    with Client(cluster) as client:
-        yield client
-        client.wait_for_workers(2, timeout=30)
-        from dask_data import wait_until_empty
 
-        left = wait_until_empty(client)
-        assert not left, f"left on the cluster: {left}"
+@pytest.fixture
+def process_client(processes):
+    """Return a client of the cluster of processes."""
+    yield from _make_client(processes)

@@ -54,3 +54,12 @@ def wait_until_empty(client, seconds=10):
         if not left or time.monotonic() > end:
             return left
         time.sleep(0.05)
+
+
+def bytes_received(client):
+    """Bytes that workers have received from each other."""
+
+    def on_worker(dask_worker):
+        return sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
+
+    return sum(client.run(on_worker).values())

@@ -85,13 +85,13 @@ def test_an_index_is_made_anew(own_cluster):
         np.testing.assert_array_equal(found, before)
 
 
-def test_interrupted_client(client, interrupt):
+def test_interrupted_client(process_client, interrupt):
     """Nothing is left on the cluster, and the estimator is as it was."""
     X, y = make_collections()
     model = HistGradientBoostingClassifier(
         **PARAMETERS, early_stopping=True, max_iter=100_000, n_iter_no_change=1000
     )
-    with Client(client.scheduler.address) as other:
+    with Client(process_client.scheduler.address) as other:
         thread = when_there_is(other, "merge", lambda: interrupt.send_after(0))
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, y)

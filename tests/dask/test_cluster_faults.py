@@ -58,11 +58,11 @@ def test_killed_worker(local):
         assert killed not in client.run(os.getpid).values()
 
 
-def test_interrupted_client(client, interrupt):
+def test_interrupted_client(process_client, interrupt):
     """Nothing is left on the cluster, and the estimator is as it was."""
     X, y = make_collections()
     forest = RandomForestClassifier(n_estimators=3000, random_state=0)
-    with Client(client.scheduler.address) as other:
+    with Client(process_client.scheduler.address) as other:
         thread = when_growing(other, lambda: interrupt.send_after(0))
         with pytest.raises(KeyboardInterrupt):
             forest.fit(X, y)

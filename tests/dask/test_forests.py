@@ -1,5 +1,6 @@
 """Trees and forests of dask collections are the local ones."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -7,11 +8,18 @@ import sys
 import dask.array as da
 import numpy as np
 import pytest
-from dask_data import as_dask, assert_same_forest, assert_same_tree, make_data
+from dask_data import (
+    as_dask,
+    assert_same_forest,
+    assert_same_tree,
+    make_data,
+)
+from distributed import get_task_stream
 from sklearn.base import clone
 
 from sklearn_bandit import dask as bandit_dask
 from sklearn_bandit import ensemble, tree
+from sklearn_bandit.dask import _trees
 
 X, Y, SCORE = make_data()
 WEIGHTS = np.random.default_rng(1).integers(3, size=len(X)).astype(float)
@@ -53,6 +61,43 @@ def test_forest_is_the_local_one(client, name, parameters):
 
 def clone_parameters(parameters):
     return {name: clone(value, safe=False) for name, value in parameters.items()}
+
+
+def folders(client):
+    """Folders that forests have been written to."""
+
+    def listed(dask_worker):
+        return os.listdir(dask_worker.local_directory)
+
+    return [name for names in client.run(listed).values() for name in names]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"), [FORESTS[0], FORESTS[1], FORESTS[5], FORESTS[9]]
+)
+def test_one_worker_of_a_machine_gathers_the_rows(process_client, name, parameters):
+    """The other maps its file, which is gone after the fit."""
+    parameters = PARAMETERS | parameters
+    blocks = as_dask(X, (3000, 3000, 3000)), as_dask(target(name), (3000, 3000, 3000))
+    known = folders(process_client)
+    with get_task_stream(process_client) as stream:
+        forest = getattr(bandit_dask, name)(**parameters).fit(*blocks)
+    keys = [str(task["key"]) for task in stream.data]
+    assert sum("prepare_forest" in key for key in keys) == 1
+    assert sum("grow_some" in key for key in keys) > 1
+    local = getattr(ensemble, name)(**parameters).fit(X, target(name))
+    assert_same_forest(forest, local)
+    assert folders(process_client) == known
+
+
+def test_files_that_are_lost(client, monkeypatch):
+    """Then every worker prepares the fit in its own memory."""
+    monkeypatch.setattr(_trees.HeldForest, "share", lambda self: None)
+    local = ensemble.RandomForestClassifier(**PARAMETERS).fit(X, Y)
+    forest = bandit_dask.RandomForestClassifier(**PARAMETERS)
+    forest.fit(as_dask(X, (4000, 5000)), as_dask(Y, (4500, 4500)))
+    assert_same_forest(forest, local)
+    assert _trees.open_forest("/no/such/file") is None
 
 
 @pytest.mark.parametrize("name", ["DecisionTreeClassifier", "DecisionTreeRegressor"])
@@ -127,12 +172,12 @@ def test_frames(client):
     np.testing.assert_array_equal(found, local.predict(frame))
 
 
-def test_local_model_is_pickled_without_dask(client, tmp_path):
-    forest = bandit_dask.RandomForestClassifier(**PARAMETERS, client=client)
+def test_local_model_is_pickled_without_dask(process_client, tmp_path):
+    forest = bandit_dask.RandomForestClassifier(**PARAMETERS, client=process_client)
     forest.fit(as_dask(X, 3000), as_dask(Y, 3000))
     copy = pickle.loads(pickle.dumps(forest))
     assert copy.client is None
-    assert clone(forest).client is client
+    assert clone(forest).client is process_client
     np.testing.assert_array_equal(copy.predict(X), forest.predict(X))
     local = forest.to_local()
     assert type(local) is ensemble.RandomForestClassifier

@@ -6,7 +6,7 @@ import warnings
 import joblib
 import numpy as np
 import pytest
-from dask_data import assert_same_forest, make_data
+from dask_data import assert_same_forest, bytes_received, make_data
 from sklearn.model_selection import GridSearchCV, cross_validate
 
 from sklearn_bandit.ensemble import (
@@ -15,6 +15,7 @@ from sklearn_bandit.ensemble import (
     RandomForestRegressor,
     RandomPatchesClassifier,
 )
+from sklearn_bandit.ensemble._forest_trees import share_files
 from sklearn_bandit.tree._building import TrainingSet, TrainingSetTransfer
 from sklearn_bandit.tree._data import pack_samples
 
@@ -33,7 +34,7 @@ FORESTS = [
 
 @pytest.mark.parametrize("forest", FORESTS)
 @pytest.mark.parametrize("backend", ["dask", "loky"])
-def test_same_forest(client, forest, backend):
+def test_same_forest(process_client, forest, backend):
     local = forest.fit(X, Y)
     with joblib.parallel_backend(backend, n_jobs=2), warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -41,22 +42,13 @@ def test_same_forest(client, forest, backend):
     assert_same_forest(other, local)
 
 
-def bytes_received(client):
-    """Bytes that workers have received from each other."""
-
-    def on_worker(dask_worker):
-        return sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
-
-    return sum(client.run(on_worker).values())
-
-
-def test_training_set_travels_at_most_once_to_each_worker(client):
+def test_training_set_travels_at_most_once_to_each_worker(process_client):
     """The second worker has it from the first: one transfer among workers."""
     forest = RandomForestClassifier(n_estimators=16, max_depth=3, random_state=0)
-    before = bytes_received(client)
+    before = bytes_received(process_client)
     with joblib.parallel_backend("dask"):
         forest.fit(X, Y)
-    moved = bytes_received(client) - before
+    moved = bytes_received(process_client) - before
     packed = pack_samples(forest, X, 1, 0)
     training_set = TrainingSet(packed, Y[:, None], [2], "gini")
     transfer = TrainingSetTransfer(training_set, forest.estimator_)
@@ -102,7 +94,25 @@ def test_loky_maps_memory():
     assert kinds == [{"rows": True, "columns": True, "raw": True, "codes": True}] * 2
 
 
-def test_searches(client):
+@pytest.mark.parametrize("cls", [RandomForestClassifier, ExtraTreesClassifier])
+def test_processes_of_this_machine_map_a_file(process_client, tmp_path, cls):
+    with joblib.parallel_backend("dask"):
+        assert share_files()
+    assert not share_files()
+    forest = cls(random_state=0).fit(X[:100], Y[:100])
+    training_set = TrainingSet(pack_samples(forest, X, 1, 0), Y[:, None], [2], "gini")
+    transfer = TrainingSetTransfer(training_set, forest.estimators_[0], tmp_path)
+    assert transfer.__sizeof__() < 1000
+    received = pickle.loads(pickle.dumps(transfer))
+    assert isinstance(received.packed.rows, np.memmap)
+    np.testing.assert_array_equal(received.packed.rows, training_set.packed.rows)
+    np.testing.assert_array_equal(received.codes, training_set.codes)
+    # Random thresholds look at bins alone.
+    assert (received.packed.raw is None) == (cls is ExtraTreesClassifier)
+    assert training_set.packed.raw is not None
+
+
+def test_searches(process_client):
     forest = RandomForestClassifier(n_estimators=3, random_state=0)
     grid = {"max_depth": [2, 6]}
     expected = GridSearchCV(forest, grid, cv=2).fit(X, Y).cv_results_

@@ -23,7 +23,7 @@ TEST = slice(N, None)
 def small_memory(monkeypatch):
     """A tenth of the rows fits a worker; nodes of 500 rows of a sample are split."""
     monkeypatch.setattr(
-        _trees, "list_workers", lambda tasks: [_trees.Worker("", 1, 3 * 120_000)]
+        _trees, "list_workers", lambda tasks: [_trees.Worker("", 1, 6000 * 101)]
     )
     monkeypatch.setattr(_large_trees, "MIN_ROWS", 500)
 

@@ -66,6 +66,84 @@ def test_partitions_are_added(client, name):
     assert not hasattr(clone(search), "n_samples_fit_")
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_as_queries(client, name):
+    search = getattr(sd, name)(n_neighbors=3, random_state=0).fit(cut((1, 299, 300)))
+    one = getattr(neighbors, name)(n_neighbors=3, random_state=0).fit(ROWS)
+    values, ids = search.kneighbors()
+    expected, expected_ids = one.kneighbors()
+    assert_array_equal(ids, expected_ids)
+    assert_allclose(values, expected)
+    modes = ["connectivity", "distance"]
+    for mode in modes:
+        for queries in (None, QUERIES):
+            found = search.kneighbors_graph(queries, mode=mode)
+            same = one.kneighbors_graph(queries, mode=mode)
+            assert found.shape == same.shape
+            assert_allclose(found.toarray(), same.toarray())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_remove(client, name):
+    """Again and again: numbers are those of the local class."""
+    search = getattr(sd, name)(n_neighbors=4, random_state=0).fit(cut(200))
+    one = getattr(neighbors, name)(n_neighbors=4, random_state=0).fit(ROWS)
+    for gone in ([5, 250, 0, 599], np.arange(260, 390), 7):
+        search.remove(gone)
+        one.remove(gone)
+        assert search.n_samples_fit_ == one.n_samples_fit_
+        for queries in (QUERIES, None):
+            found, expected = search.kneighbors(queries), one.kneighbors(queries)
+            assert_array_equal(found[1], expected[1])
+            assert_allclose(found[0], expected[0])
+    if name == "BanditNearestNeighbors":
+        with pytest.raises(ValueError, match=r"no rows with ids \[5, 250\]"):
+            search.remove([250, 5, 1])
+        assert search.kneighbors_graph().shape == (one.n_samples_fit_, 600)
+    local = search.to_local()
+    assert local.n_samples_fit_ == search.n_samples_fit_
+
+
+def test_whole_partition_removed(client):
+    search = sd.BanditNearestNeighbors(n_neighbors=4).fit(cut(200))
+    one = neighbors.BanditNearestNeighbors(n_neighbors=4).fit(ROWS)
+    search.remove(np.arange(200, 400))
+    one.remove(np.arange(200, 400))
+    assert_array_equal(search.kneighbors(QUERIES)[1], one.kneighbors(QUERIES)[1])
+    search.partial_fit(cut(200, QUERIES))
+    one.partial_fit(QUERIES)
+    assert_array_equal(search.kneighbors(QUERIES)[1], one.kneighbors(QUERIES)[1])
+    mips = sd.BanditMIPS(n_neighbors=4, random_state=0).fit(cut(200))
+    mips.remove(np.arange(200))
+    kept = neighbors.BanditMIPS(n_neighbors=4, random_state=0).fit(ROWS[200:])
+    assert_array_equal(mips.kneighbors(QUERIES)[1], kept.kneighbors(QUERIES)[1])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "inner_product"])
+def test_radius(client, metric):
+    radius = 22.5 if metric == "euclidean" else 30.0
+    search = sd.BanditNearestNeighbors(metric=metric, radius=radius).fit(cut(170))
+    one = neighbors.BanditNearestNeighbors(metric=metric, radius=radius).fit(ROWS)
+    for queries in (QUERIES, None):
+        for sort in (False, True):
+            found = search.radius_neighbors(queries, sort_results=sort)
+            expected = one.radius_neighbors(queries, sort_results=sort)
+            assert 0 < sum(map(len, expected[1])) < 600 * len(expected[1])
+            for some, same in zip(found, expected, strict=True):
+                assert [*map(list, some)] == [*map(list, same)]
+        for mode in ("connectivity", "distance"):
+            graph = search.radius_neighbors_graph(queries, mode=mode)
+            same = one.radius_neighbors_graph(queries, mode=mode)
+            assert_array_equal(graph.toarray(), same.toarray())
+    only = search.radius_neighbors(QUERIES, 1.0, return_distance=False)
+    assert len(only) == 20
+    with pytest.raises(ValueError, match="return_distance must be True"):
+        search.radius_neighbors(QUERIES, return_distance=False, sort_results=True)
+    with pytest.raises(ValueError, match="radius must be a number"):
+        search.radius_neighbors(QUERIES, "far")
+    del search._shards  # what was raised refers to the estimator
+
+
 def test_delta_is_divided(client):
     """Wrong answers are no more frequent than `delta`, however many partitions."""
     rng = np.random.default_rng(1)
@@ -95,8 +173,21 @@ def test_what_cannot_be_searched(client, name):
         search.kneighbors(QUERIES[:, :5])
     with pytest.raises(ValueError, match="at most the number of rows, 600"):
         search.kneighbors(QUERIES, n_neighbors=601)
-    with pytest.raises(ValueError, match="not supported on a cluster"):
-        search.kneighbors()
+    with pytest.raises(ValueError, match="at most the number of rows, 599"):
+        search.kneighbors(n_neighbors=600)
+    with pytest.raises(TypeError, match="Queries must be in memory"):
+        search.kneighbors_graph(cut(100))
+    with pytest.raises(ValueError, match="mode must be one of"):
+        search.kneighbors_graph(mode="other")
+    for wrong, message in (
+        ([0.5], "integer"),
+        ([3, 3], "only once"),
+        ([600], "There are no"),
+        (range(600), "must remain"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            search.remove(wrong)
+    assert search.remove([]).n_samples_fit_ == 600
     with pytest.raises(TypeError, match="pickle to_local"):
         search.__getstate__()
     del search._shards  # what was raised refers to the estimator

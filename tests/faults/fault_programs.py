@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+from functools import partial
 from pathlib import Path
 
 import joblib
@@ -19,8 +20,10 @@ from threadpoolctl import threadpool_limits
 from sklearn_bandit.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    RandomForestClassifier,
 )
 from sklearn_bandit.ensemble._boosting._data import bin_mapper
+from sklearn_bandit.tree import DecisionTreeClassifier, PackedDataset
 from sklearn_bandit.tree._policy import SamplingPolicy
 
 
@@ -210,6 +213,46 @@ def fit_memory_map(path, is_classifier, share):
     except MemoryError:
         return False
     return model.do_early_stopping_ and len(model.validation_score_) == 11
+
+
+def fit_packed(path, kind, share):
+    """Fit to a packed data set, then to the same values in a file, with little memory.
+
+    Returns what came of each: there were so many bytes for each value.
+    """
+    import resource
+
+    shape = (60_000, 192)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(shape, dtype=np.float32)
+    y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
+    data = PackedDataset.write(path, X, keep_values=False)
+    model = {
+        "forest": RandomForestClassifier(n_estimators=3, random_state=0),
+        "tree": DecisionTreeClassifier(max_depth=4, random_state=0),
+        "boosting": HistGradientBoostingClassifier(
+            solver="exact",
+            max_iter=3,
+            max_leaf_nodes=4,
+            early_stopping=False,
+            random_state=0,
+        ),
+    }[kind]
+    np.save(path.parent / "X.npy", X)
+    X = np.load(path.parent / "X.npy", mmap_mode="r")
+    outcomes = []
+    with threadpool_limits(1, "openmp"):
+        for samples in (data, X):
+            model.fit(X[:1000], y[:1000])
+            status = Path("/proc/self/status").read_text()
+            lines = status.splitlines()
+            (taken,) = (line.split()[1] for line in lines if "VmData" in line)
+            limit = (int(taken) << 10) + int(share * X.size)
+            hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+            resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+            outcomes.append(_outcome(partial(model.fit, samples, y)))
+            resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+    return outcomes
 
 
 def memory_growth(family, n_fits):

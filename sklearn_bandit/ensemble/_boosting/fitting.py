@@ -35,11 +35,14 @@ from sklearn_bandit._core.progress import ProgressMixin
 from sklearn_bandit._core.thread_start import start_threads
 from sklearn_bandit._core.threads import limit_threads
 from sklearn_bandit._core.unchanged import unchanged_on_failure
+from sklearn_bandit.tree import PackedDataset
+from sklearn_bandit.tree._data import take_dataset
 
 from ._data.bin_values import READABLE
 from ._prediction.packed_forms import add_packed, packed_boosters
 from ._sampling.array_rows import ArrayRows
 from ._sampling.leaf_router import MAX_LEAVES
+from ._sampling.packed_rows import PackedRows
 from ._sampling.row_weight import heavy_share
 from ._sampling.training_rows import TrainingRows
 from .booster import Booster
@@ -75,7 +78,7 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
-        X: ArrayLike,
+        X: ArrayLike | PackedDataset,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
@@ -87,7 +90,7 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, PackedDataset} of shape (n_samples, n_features)
             The training samples, NaN where a value is missing. Arrays of the common
             types are read in place.
         y : array-like of shape (n_samples,)
@@ -108,6 +111,7 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
         """
         shown = {"X": X, "y": y, "sample_weight": sample_weight}
         with unchanged_on_failure(self):
+            data, X = take_dataset(self, X)
             X, known_categories = self._preprocess_training(X)
             if len(X) > MAX_SAMPLES:
                 raise ValueError(
@@ -120,7 +124,11 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
                 self._fitted_with_sw = True
             sample_weight = finalize_sample_weight(self, sample_weight, y)
             held_out = self._validate_held_out(X_val, y_val, sample_weight_val)
-            train = ArrayRows(X, y, sample_weight)
+            train = (
+                ArrayRows(X, y, sample_weight)
+                if data is None
+                else PackedRows(data, y, sample_weight)
+            )
             self._set_seeds()
             self._fit_rows(train, held_out, known_categories, shown)
         packed_boosters.forget(self)

@@ -18,6 +18,7 @@
 Estimators, those of ensembles too, use what is exported here.
 """
 
+from sklearn_bandit.tree._data.packed_rows import as_read, row_stride
 from sklearn_bandit.tree._parameters import (
     PARAMETER_CONSTRAINTS,
     THRESHOLD_CONSTRAINTS,
@@ -40,7 +41,7 @@ from .parts import (
 from .subsample import grow_on_subsample, pays_to_subsample
 from .subtrees import grow_in_subtrees
 from .training_set import TrainingSet, as_counts
-from .transfer import TrainingSetTransfer, as_read
+from .transfer import TrainingSetTransfer
 
 __all__ = [
     "PARAMETER_CONSTRAINTS",
@@ -63,6 +64,7 @@ __all__ = [
     "pack_part",
     "pays_to_subsample",
     "root_cost",
+    "row_stride",
     "set_totals",
     "sum_leaves",
 ]

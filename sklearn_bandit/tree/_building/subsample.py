@@ -102,7 +102,9 @@ def grow_on_subsample(estimator, X, training_set, seed, n_threads):
     if len(undecided):
         sizes = tree.nodes["n_node_samples"][undecided]
         ids = list_samples(leaves, undecided, sizes)
-        memory = subsample.packed if len(ids) <= subsample.n_samples else None
+        memory = None
+        if len(ids) <= subsample.n_samples:
+            memory = subsample.packed.rows, subsample.packed.columns
         del subsample
         rest = pack_some(estimator, X, training_set, ids, n_threads, seed, memory)
         parts = np.split(rest.ids(), np.cumsum(sizes)[:-1])

@@ -1,7 +1,8 @@
 """What is read: samples in bins of one byte, and what is finer than bins.
 
 - ``packing``: the samples of an estimator, and which of them it refuses
-- ``packed_rows``: a matrix in bins, by row and by column
+- ``packed_rows``: a matrix in bins, by row and by column; ``packed_dataset``: the same
+  in files that are written once
 - ``binner``: edges of bins, and the bin of each value; ``quantiles``: edges between
   sorted values; ``missed_values``: those that a sample missed; ``byte_tiles``: bytes
   read and counted; ``byte_bins``: bytes that are their own bins
@@ -15,6 +16,17 @@ Estimators, those of ensembles too, use what is exported here.
 
 from .bootstrap import draw_counts
 from .categories import CategoricalInputMixin
+from .packed_dataset import PackedDataset, PackedFolder, take_dataset
+from .packed_rows import MISSING_BIN
 from .packing import allows_missing, pack_samples
 
-__all__ = ["CategoricalInputMixin", "allows_missing", "draw_counts", "pack_samples"]
+__all__ = [
+    "MISSING_BIN",
+    "CategoricalInputMixin",
+    "PackedDataset",
+    "PackedFolder",
+    "allows_missing",
+    "draw_counts",
+    "pack_samples",
+    "take_dataset",
+]

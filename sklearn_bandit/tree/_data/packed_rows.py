@@ -141,7 +141,7 @@ class PackedData:
         PackedData
         """
         n_samples, n_features = bins.shape
-        rows = _aligned_zeros(n_samples, _row_stride(n_features))
+        rows = _aligned_zeros(n_samples, row_stride(n_features))
         rows[:, :n_features] = bins
         return cls(rows, np.ascontiguousarray(bins.T), *known)
 
@@ -195,9 +195,10 @@ def pack(
     ids : ndarray of uint32, default=None
         The rows to pack, if these are not all. The matrix is then one that can be read
         in place, and the values themselves (`raw`) are not kept.
-    memory : PackedData, default=None
-        At least as many rows of the matrix, no longer needed: their memory is used
-        again. To have fresh memory cleared takes a quarter of the time.
+    memory : tuple of ndarray, default=None
+        Rows and columns of at least as many samples, no longer needed or mapped from
+        files: bins are written there. To have fresh memory cleared takes a quarter of
+        the time.
     weights : ndarray of shape (n_samples,), default=None
         Weights of the rows. Those without any have no part in the bins, and what is
         packed of them means nothing.
@@ -218,12 +219,12 @@ def pack(
     n_features = X.shape[1]
     n_samples = X.shape[0] if ids is None else len(ids)
     if memory is None:
-        rows = _aligned_zeros(n_samples, _row_stride(n_features))
+        rows = _aligned_zeros(n_samples, row_stride(n_features))
         columns = np.empty((n_features, n_samples), dtype=np.uint8)
     else:
         # The padding of these rows is already zero.
-        rows = memory.rows[:n_samples]
-        columns = memory.columns.ravel()[: n_features * n_samples]
+        rows = memory[0][:n_samples]
+        columns = memory[1].reshape(-1)[: n_features * n_samples]
         columns = columns.reshape(n_features, n_samples)
     sample = _sample_rows(n_samples, check_random_state(random_state))
 
@@ -257,7 +258,7 @@ def pack(
         raw,
     )
     if ranking is not None and ids is None and max_bins == MAX_BINS:
-        _rank(packed, X, n_threads, ranking)
+        rank_small(packed, X, n_threads, ranking)
     return packed
 
 
@@ -268,8 +269,8 @@ def _refuse_infinite(is_infinite):
         )
 
 
-def _rank(packed, X, n_threads, ranking):
-    """Rank the values of features that have several of them in a bin."""
+def rank_small(packed, X, n_threads, ranking):
+    """Rank the values of features that have several in a bin, if there are few rows."""
     if packed.n_samples > ranking.ranked_rows:
         return
     # If some values were not sampled, bins that seem to hold one may hold several.
@@ -384,6 +385,15 @@ def _convert(X):
         return np.asarray(X, dtype=np.float32)
 
 
+def as_read(X):
+    """Return a matrix in the narrowest type in which trees read the same numbers."""
+    if X.dtype in (np.bool_, np.uint8, np.int16, np.float32):
+        return np.ascontiguousarray(X)
+    # A float64 too large for float32 becomes infinite, which is refused.
+    with np.errstate(over="ignore"):
+        return np.asarray(X, dtype=np.float32, order="C")
+
+
 def _sample_rows(n_samples, random_state):
     """Draw up to `SAMPLE_SIZE` rows: one out of each of as many equal stretches."""
     if n_samples <= SAMPLE_SIZE:
@@ -393,7 +403,7 @@ def _sample_rows(n_samples, random_state):
     return random_state.randint(starts, ends).astype(np.uint32)
 
 
-def _row_stride(n_features):
+def row_stride(n_features):
     """Bytes of a row: few rows straddle cache lines, and little is padding."""
     for multiple, up_to in ((16, 16), (32, 32), (CACHE_LINE, 4 * CACHE_LINE)):
         if n_features <= up_to:

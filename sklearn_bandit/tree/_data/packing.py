@@ -7,7 +7,7 @@ from sklearn.utils import assert_all_finite
 from sklearn_bandit._compat import MONOTONE_TAKES_MISSING
 from sklearn_bandit._core.thread_start import start_threads
 
-from .packed_rows import pack
+from .packed_rows import MISSING_BIN, pack
 
 # Kernels number the rows by 32 bits and the features by 16.
 MAX_SAMPLES = np.iinfo(np.int32).max
@@ -38,19 +38,33 @@ def allows_missing(estimator, X):
     )
 
 
-def pack_samples(estimator, X, n_threads, random_state, weights=None):
-    """Put samples into bins, refusing what the estimator cannot learn from."""
+def pack_samples(estimator, X, n_threads, random_state, weights=None, data=None):
+    """Put samples into bins, refusing what the estimator cannot learn from.
+
+    `data` is a packed data set, X the array in its place; None if there is none.
+    """
     check_size(*X.shape)
     is_small = X.shape[0] * X.shape[1] < MIN_PARALLEL
     n_threads = 1 if is_small else start_threads(n_threads)
     policy = estimator._sampling_policy
+    ranking = policy if policy.ranks_values(estimator, X.shape[0]) else None
+    if data is not None:
+        packed = data.packed(ranking, n_threads)
+        if packed.has_missing.any() and not allows_missing(estimator, X):
+            feature = np.flatnonzero(packed.has_missing)[0]
+            row = (packed.columns[feature] == MISSING_BIN).argmax()
+            X = data[row : row + 1]
+            assert_all_finite(
+                X, estimator_name=type(estimator).__name__, input_name="X"
+            )
+        return packed
     packed = pack(
         X,
         estimator.max_bins,
         n_threads,
         random_state,
         weights=weights,
-        ranking=policy if policy.ranks_values(estimator, X.shape[0]) else None,
+        ranking=ranking,
     )
     has_missing = packed.has_missing.any() or (
         weights is not None and not weights.all()

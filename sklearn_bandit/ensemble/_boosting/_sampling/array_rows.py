@@ -33,7 +33,11 @@ class ArrayRows:
     ----------
     n_samples, n_features : int
         Numbers of rows and features.
+    mapped_columns : ndarray of uint8 of shape (n_features, n_samples) or None
+        The bins of all rows if they are there already, in a file.
     """
+
+    mapped_columns = None
 
     def __init__(self, X, y, sample_weight, numbers=None):
         self.X = X
@@ -126,7 +130,7 @@ class ArrayRows:
         )
         weights = self.sample_weight
         return [
-            ArrayRows(
+            type(self)(
                 self.X, self.y[part], None if weights is None else weights[part], part
             )
             for part in numbers

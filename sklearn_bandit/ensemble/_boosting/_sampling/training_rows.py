@@ -68,6 +68,8 @@ class TrainingRows:
 
     def join_all(self):
         """Let all rows join, in their own order."""
+        if self.source.mapped_columns is not None:
+            self._columns = self.source.mapped_columns
         self._join(self.n_samples, self.source.read_all)
 
     def join(self, n_rows, round_size, seed):
