@@ -96,6 +96,11 @@ def use_variant(name=None):
     return name
 
 
+def used_variant():
+    """Return the name of the instruction set whose kernels are used."""
+    return KERNELS.name.decode()
+
+
 use_variant()
 
 
