@@ -139,15 +139,16 @@ class OutputLayer:
         exact = self._exact(query, chosen)
         largest = exact.max() + self.offset
         link = LINKS[self.link]
-        rough += np.float32(self.offset)
-        terms = link(rough, np.float32(largest))
+        # Double precision: probabilities may be smaller than single precision can hold.
+        rough = rough + np.float64(self.offset)
+        terms = link(rough, largest)
         with np.errstate(over="ignore", invalid="ignore"):
             # Only of those that are chosen, which have none.
-            doubt = link(rough + errors, np.float32(largest)) - terms
+            doubt = link(rough + errors, largest) - terms
         terms[chosen] = link(exact + self.offset, largest)
         doubt[chosen] = 0.0
         n_exact, n_more = len(chosen), FIRST_EXACT
-        while doubt.sum(dtype=np.float64) > tol * (total := terms.sum(dtype=float)):
+        while doubt.sum() > tol * (total := terms.sum()):
             if n_exact + n_more > most:
                 return None, n_exact
             chosen = np.argpartition(doubt, n - n_more)[n - n_more :]
@@ -155,7 +156,7 @@ class OutputLayer:
             terms[chosen] = link(scores, largest)
             doubt[chosen] = 0.0
             n_exact, n_more = n_exact + n_more, 2 * n_more
-        return terms.astype(np.float64) / total, n_exact
+        return terms / total, n_exact
 
     def _exact(self, query, classes):
         """Compute scores, without the offset, of some classes."""

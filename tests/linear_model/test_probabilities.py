@@ -18,7 +18,7 @@ from sklearn_bandit.neighbors._quantized._search import (
     use_variant,
 )
 
-N_CLASSES = 6000
+N_CLASSES = 5000
 K = 5
 
 
@@ -27,7 +27,7 @@ def layer(spread, seed=0, n_features=48, dtype=np.float64):
     rng = np.random.default_rng(seed)
     weights = rng.standard_normal((N_CLASSES, n_features))
     weights *= rng.gamma(2.0, size=(N_CLASSES, 1))
-    inputs = rng.standard_normal((20, n_features))
+    inputs = rng.standard_normal((8, n_features))
     weights *= spread / (inputs @ weights.T).std()
     return weights.astype(dtype), inputs.astype(dtype)
 
@@ -56,7 +56,7 @@ def test_rough_scores_are_within_their_errors(variant, dtype, n_features):
                 assert (np.abs(scores - expected) <= errors).all()
             sizes = np.linalg.norm(weights, axis=1) * np.linalg.norm(query)
             # They say something: a small share of what products could be.
-            assert np.median(errors) <= 0.02 * np.median(sizes) + 1e-20
+            assert np.median(errors) <= 0.02 * np.median(sizes) + 1e-9
         weights[7] *= 1e6
         index = index_of(np.ascontiguousarray(weights))
         scores, errors = rough_scores(index, inputs[0], 1)
@@ -99,13 +99,13 @@ def test_the_bounds_hold(link, spread, tol):
         if expected[best[0]] > 2 * expected[best[1]]:
             assert found.argmax() == best[0]
     # Errors of flat layers are small, of peaked ones there are few that count.
-    assert n_answers == 20 or tol < 0.1 or link == "logistic"
+    assert n_answers == len(inputs) or tol < 0.1 or link == "logistic"
 
 
 def test_tighter_tolerances_take_more_exact_scores():
     weights, inputs = layer(3.0)
     output = OutputLayer(index_of(weights), 0.0, "softmax")
-    n_exact = [output.probabilities(inputs[0], K, tol, 1)[1] for tol in (0.2, 0.02)]
+    n_exact = [output.probabilities(inputs[0], K, tol, 1)[1] for tol in (0.2, 1e-3)]
     assert n_exact[0] < n_exact[1]
 
 
@@ -171,7 +171,8 @@ def test_through_the_estimator(few, link, has_intercepts, monkeypatch):
     best = predictor.top_classes(inputs)
     ratios = np.take_along_axis(one_by_one / expected, best, axis=1)
     assert np.abs(ratios - 1.0).max() <= 0.05
-    assert_array_equal(one_by_one.argmax(axis=1), predictor.predict(inputs))
+    if link == "softmax":  # logistic functions of large scores are all one
+        assert_array_equal(one_by_one.argmax(axis=1), predictor.predict(inputs))
     # A few together are the same, and many are the classifier's own.
     assert_array_equal(predictor.predict_proba(inputs[:4]), one_by_one[:4])
     assert_array_equal(predictor.predict_proba(inputs), expected)
