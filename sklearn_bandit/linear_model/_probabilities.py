@@ -9,8 +9,9 @@ As the logarithm of g has a slope of at most one, ``g(s)`` is within a factor
 
     sum_j g(r_j) (exp(e_j) - 1)
 
-over these, or by less. Exact scores are computed for the classes that may be among the best, and
-for those with the largest terms of this bound, until it is a small share of the sum.
+over these, or by less. Exact scores are computed for the classes that may be among the
+best, and for those with the largest terms of this bound, until it is a small share of
+the sum.
 """
 
 import numpy as np

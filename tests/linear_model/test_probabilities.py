@@ -9,14 +9,14 @@ from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
-
-from sklearn_bandit.linear_model import MIPSPredictor, _predictor
-from sklearn_bandit.linear_model._probabilities import OutputLayer, find_link
-from sklearn_bandit.neighbors import BanditNearestNeighbors, rough_scores
 from sklearn_bandit.neighbors._quantized._search import (
     available_variants,
     use_variant,
 )
+
+from sklearn_bandit.linear_model import MIPSPredictor, _predictor
+from sklearn_bandit.linear_model._probabilities import OutputLayer, find_link
+from sklearn_bandit.neighbors import BanditNearestNeighbors, rough_scores
 
 N_CLASSES = 5000
 K = 5
