@@ -20,9 +20,10 @@ from sklearn_bandit.bandit import paired_radius, split_delta
 # Trees at the first look: pairs enough for a finite radius.
 FIRST_LOOK = 32
 
-# By what share the forest grows from one look to the next. More trees than it takes are
-# this share at most; fewer looks leave threads less time to wait for each other.
-GROWTH = 0.25
+# By what share the forest grows from one look to the next, at most and at least. It
+# grows by as many trees as are still wanted by the last look, so that their number
+# follows from the data; few looks leave threads less time to wait for each other.
+MOST_GROWTH, LEAST_GROWTH = 0.5, 0.05
 
 # Samples that pairs of trees are compared on: the variance of a tree is an average over
 # them. Of more, so many are drawn; not tuned.
@@ -102,11 +103,21 @@ class Settling:
             n_grown = len(grown())
             if n_grown >= FIRST_LOOK and self.look(grown()):
                 return
-            n_more = max(FIRST_LOOK - n_grown, 2 * round(GROWTH * n_grown / 2.0), 2)
+            n_more = max(FIRST_LOOK - n_grown, self._n_wanted(n_grown) - n_grown)
             batch = list(islice(trees, n_more))
             if not batch:
                 return
             yield batch
+
+    def _n_wanted(self, n_grown):
+        """Return an even number of trees for the next look: what the last one wants.
+
+        What is missing is in inverse proportion to the number of trees, as long as the
+        radius stays; a smaller one will want fewer.
+        """
+        share = np.inf if self.tol == 0 else self.excess / self.tol - 1.0
+        share = min(max(share, LEAST_GROWTH), MOST_GROWTH)
+        return n_grown + 2 * max(round(share * n_grown / 2.0), 1)
 
     def look(self, trees):
         """Return whether the out-of-bag prediction of the trees is settled.
