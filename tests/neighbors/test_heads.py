@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from sklearn_bandit.neighbors._quantized import codes
 
 from sklearn_bandit.neighbors import BanditNearestNeighbors
+from sklearn_bandit.neighbors._quantized import codes
 
 METRICS = ("euclidean", "cosine", "inner_product")
 

@@ -259,13 +259,14 @@ class Rotation:
     1. ``B = (I + G)**.5 V``, where the rows of V are orthonormal and ``P = V'V``. Hence
        ``I - B'B = Q - V'GV``, and ``y.x = By.Bx + Qy.Qx - (Vy)'G(Vx)``, of which the
        last term is at most ``g |y| |x|``.
-    2. ``|Bx|**2`` is within ``g |x|**2`` of ``|Px|**2``, so that ``|Qx|**2 <= |x|**2 -
-       |Bx|**2 + g |x|**2``. For y this is T(y): the code has E for g.
-    3. Let ``|w - Bx| <= p R``. Then ``|Bx|**2 >= |w|**2 - 2 p R |w|`` and ``|w| <= (1 + g
-       / 2) |x| + p R``, so ``|Qx|**2 <= |x|**2 - |w|**2 + 4 E R**2``: T(x).
-    4. ``By.(Bx - w) <= (1 + g / 2) |y| p R``. With the term of 1 that is less than ``E R
-       |y|``. As much again is left for the residual e of the codes of w, which meets
-       ``|By| <= (1 + g / 2) |y|`` but has the factor ``|y|``: ``|e| <= |w| <= 2 R``.
+    2. ``|Bx|**2`` is within ``g |x|**2`` of ``|Px|**2``, so that ``|Qx|**2`` is at most
+       ``|x|**2 - |Bx|**2 + g |x|**2``. For y this is T(y): the code has E for g.
+    3. Let ``|w - Bx| <= p R``. Then ``|Bx|**2 >= |w|**2 - 2 p R |w|``, where ``|w|`` is
+       at most ``(1 + g / 2) |x| + p R``. So ``|Qx|**2 <= |x|**2 - |w|**2 + 4 E R**2``,
+       which is T(x).
+    4. ``By.(Bx - w) <= (1 + g / 2) |y| p R``. With the term of 1 that is less than
+       ``E R |y|``. As much again is left for the residual e of the codes of w, at most
+       ``|w| <= 2 R``: it meets ``|By| <= (1 + g / 2) |y|`` but has the factor ``|y|``.
     5. ``|w - Bx| <= p R``: rows v are multiplied as they are, and centred afterwards. A
        sum of d products in single precision, in any order, is off by ``d 2**-24 |v|``
        (and its square, as ``d 2**-24`` is below .004), h of them by sqrt(h) as much;
