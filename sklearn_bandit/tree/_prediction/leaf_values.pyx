@@ -25,7 +25,7 @@ cdef enum:
 cdef class LeafValues:
     """Payloads of leaves, and the table that some of them number.
 
-    The table has rows of doubles, each once, found by a hash table with open addressing.
+    The table has rows of doubles, each once, found by hashing with open addressing.
 
     Parameters
     ----------

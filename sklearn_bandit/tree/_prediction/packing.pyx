@@ -4,8 +4,8 @@ scikit-learn's nodes have 64 bytes. Here there are two forms of a tree. If the p
 has AVX-512 and rows have few features, nodes are in groups that a row passes in one
 step (``grouping``, ``node_groups.h``). Else a node has 8 bytes (12 where numbers of
 features and nodes need more bits; ``walk.h``), and a pair of children is in one cache
-line with the pairs that are most often visited after it, by the weight of their training
-samples. Leaves are one word in either form (``leaf_values``).
+line with the pairs that are most often visited after it, by the weight of their
+training samples. Leaves are one word in either form (``leaf_values``).
 """
 
 import numpy as np
