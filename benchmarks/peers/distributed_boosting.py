@@ -6,7 +6,6 @@ takes is found beforehand, outside the clock, on validation rows; the loss that 
 is that of test rows.
 """
 
-import resource
 import time
 
 import numpy as np
@@ -14,21 +13,12 @@ from sklearn.metrics import log_loss
 
 from ..data import load
 from ..harness import Table, benchmark
-from .distributed import two_workers
+from .distributed import peak_megabytes, two_workers
 
 ITERATIONS = 100
 N_HELD_OUT = 200_000
 N_SUBSAMPLE = 262_144
 COLUMNS = ["", "trees", "seconds", "log-loss", "rows moved, %"]
-
-
-def peak_gigabytes(client):
-    """Largest resident memory of any worker, and of the client, so far."""
-
-    def peak():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
-
-    return max(client.run(peak).values()), peak()
 
 
 def make_block(block, n_rows, n_features, dtype):
@@ -148,7 +138,7 @@ def large(options):
         start = time.perf_counter()
         model = HistGradientBoostingClassifier(random_state=0).fit(X, y)
         seconds = time.perf_counter() - start
-        worker, here = peak_gigabytes(client)
+        worker, here = (peak / 1024 for peak in peak_megabytes(client))
     loss = log_loss(y_test, model.predict_proba(X_test))
     columns = ["trees", "seconds", "log-loss", "worker, GB", "client, GB", "moved, %"]
     moved = 100 * model.n_rows_moved_ / X.shape[0]

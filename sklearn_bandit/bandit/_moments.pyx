@@ -9,6 +9,14 @@ from cython cimport floating
 from sklearn_bandit._core.simd cimport simd_void
 
 
+cdef inline void _add_powers(double gap, double* sum_2, double* sum_4) noexcept nogil:
+    """Add the second and the fourth power; inlined, the sums are in registers."""
+    cdef double square = gap * gap
+
+    sum_2[0] += square
+    sum_4[0] += square * square
+
+
 cdef void add_moments(
     const double* costs,
     const double* baseline,
@@ -18,16 +26,14 @@ cdef void add_moments(
 ) noexcept nogil:
     """Add one arm's batch to the sums of the powers of its (paired) costs."""
     cdef Py_ssize_t j
-    cdef double d, square, sum_1 = 0.0, sum_2 = 0.0, sum_4 = 0.0
+    cdef double d, sum_1 = 0.0, sum_2 = 0.0, sum_4 = 0.0
 
     for j in range(n_batch):
         d = costs[j] - shift
         if baseline != NULL:
             d -= baseline[j]
-        square = d * d
         sum_1 += d
-        sum_2 += square
-        sum_4 += square * square
+        _add_powers(d, &sum_2, &sum_4)
     sums[0] += sum_1
     sums[1] += sum_2
     sums[2] += sum_4
@@ -42,13 +48,11 @@ cdef simd_void paired_powers(
 ) noexcept nogil:
     """Sums of the second and fourth powers of centred differences of two arms."""
     cdef Py_ssize_t j
-    cdef double gap, square, sum_2 = 0.0, sum_4 = 0.0
+    cdef double gap, sum_2 = 0.0, sum_4 = 0.0
 
     for j in range(n):
         gap = <double> first[j] - <double> second[j] - centre
-        square = gap * gap
-        sum_2 += square
-        sum_4 += square * square
+        _add_powers(gap, &sum_2, &sum_4)
     sums[0] = sum_2
     sums[1] = sum_4
 
@@ -66,13 +70,11 @@ cdef simd_void weighted_powers(
     The weighted mean of the differences, linearised: ``weight (difference - centre)``.
     """
     cdef Py_ssize_t j
-    cdef double gap, square, sum_2 = 0.0, sum_4 = 0.0
+    cdef double gap, sum_2 = 0.0, sum_4 = 0.0
 
     for j in range(n):
         gap = weight[j] * (first[j] - second[j] - centre)
-        square = gap * gap
-        sum_2 += square
-        sum_4 += square * square
+        _add_powers(gap, &sum_2, &sum_4)
     sums[0] = sum_2
     sums[1] = sum_4
 
@@ -91,7 +93,7 @@ cdef simd_void add_product_powers(
     `own` is the leader's sign. The atom's is the same first, and then the other one.
     """
     cdef Py_ssize_t j
-    cdef double factor, less, more, gap, square, same = centres[0], other = centres[1]
+    cdef double factor, less, more, gap, same = centres[0], other = centres[1]
     cdef double same_2 = 0.0, same_4 = 0.0, other_2 = 0.0, other_4 = 0.0
     cdef double less_2 = 0.0, more_2 = 0.0, residual_2 = 0.0
 
@@ -103,13 +105,9 @@ cdef simd_void add_product_powers(
         less_2 += less * less
         more_2 += more * more
         gap = factor * less - same
-        square = gap * gap
-        same_2 += square
-        same_4 += square * square
+        _add_powers(gap, &same_2, &same_4)
         gap = factor * more - other
-        square = gap * gap
-        other_2 += square
-        other_4 += square * square
+        _add_powers(gap, &other_2, &other_4)
     sums.second[0] += same_2
     sums.fourth[0] += same_4
     sums.energy[0] += less_2

@@ -2,8 +2,8 @@
 
 The data are packed once and shared by all trees, which grow in threads (``_forest``).
 The estimators are subclasses of scikit-learn's (``_random_forest``, ``_extra_trees``),
-or of its random forests (``_patches``); apart from fitting and averaging they behave as
-those do.
+or of its random forests (``_random_patches``; ``_patch_forest`` chooses the patch);
+apart from fitting and averaging they behave as those do.
 
 Histogram gradient boosting (``_hist_gradient_boosting``) has kernels of its own, in
 ``_boosting``, whose package docstring explains them.
@@ -24,8 +24,8 @@ from ._hist_gradient_boosting import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
-from ._patches import RandomPatchesClassifier, RandomPatchesRegressor
 from ._random_forest import RandomForestClassifier, RandomForestRegressor
+from ._random_patches import RandomPatchesClassifier, RandomPatchesRegressor
 
 __all__ = [
     "ExtraTreesClassifier",

@@ -22,6 +22,7 @@ query (``_dispatch``), search without the interpreter (``_search`` and what it c
 - ``_search``: the kernels' entry; ``_batches`` shares queries out among threads, and
   ``_query`` searches for one
 - ``_coordinate_sample``: exact bounds, and the search in the coordinate sample
+- ``_tile_sums``: the kernels of that search
 - ``_direct_sampling``: the search in the atoms, by blocks or by weighted coordinates
 - ``_survivors``: atoms that are not dropped yet, their leader, and when to give up
 - ``_exact_products``: exact inner products; what is returned always comes from here

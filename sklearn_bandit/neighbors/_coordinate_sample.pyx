@@ -27,7 +27,6 @@ Radii also cover the rounding of what is taken to be known exactly.
 from cython cimport floating
 from libc.math cimport INFINITY, sqrt
 
-from sklearn_bandit._core.simd cimport prefetch, simd_void
 from sklearn_bandit.bandit._quantiles cimport tabled_quantile
 from sklearn_bandit.bandit._radii cimport (
     MIN_EFFECTIVE,
@@ -50,6 +49,7 @@ from ._survivors cimport (
     shrinkage,
     within,
 )
+from ._tile_sums cimport ProductSums, add_differences, add_products, subtract_components
 
 # With a new leader all differences are summed anew. The sharper radii are worth it when
 # that costs at most a third of the work so far, or when few atoms are left.
@@ -62,11 +62,6 @@ cdef double UNDERFLOW = 2e-19
 
 # Atoms that are compared with the leader to see whether to give up, before all are.
 cdef Py_ssize_t PROBE_ATOMS = 256
-
-cdef enum:
-    RESIDUAL_BLOCK = 64
-    ATOMS_AHEAD = 8     # atoms between the prefetch of a row and its use
-    LINE = 16           # entries of a cache line
 
 # The sample is in single precision, whatever the type of the atoms.
 cdef double SAMPLE_ROUNDING = 1.2e-7
@@ -172,43 +167,13 @@ cdef void _fill_residual(
     Only tiles that are used are read: each entry may be a cache miss.
     """
     if t >= survivors.n_filled:
-        _residual(
+        subtract_components(
             entries, sample.coordinates + sample.offsets[t], coefs, sample.n_components,
             <const floating*> sample.sampled_components + sample.offsets[t],
             sample.n_coordinates, sample.offsets[t + 1] - sample.offsets[t],
             survivors.residual + sample.offsets[t],
         )
         survivors.n_filled = t + 1
-
-
-cdef simd_void _residual(
-    const floating* entries,
-    const Py_ssize_t* coordinates,
-    const double* coefs,
-    Py_ssize_t n_components,
-    const floating* components,
-    Py_ssize_t stride,
-    Py_ssize_t n,
-    float* residual,
-) noexcept nogil:
-    """Entries at some coordinates less the components there, in the atoms' type."""
-    cdef Py_ssize_t j, c, first = 0, n_block
-    cdef floating coef
-    cdef floating left[RESIDUAL_BLOCK]
-    cdef const floating* component
-
-    while first < n:
-        n_block = min(RESIDUAL_BLOCK, n - first)
-        for j in range(n_block):
-            left[j] = entries[coordinates[first + j]]
-        for c in range(n_components):
-            component = components + c * stride + first
-            coef = <floating> coefs[c]
-            for j in range(n_block):
-                left[j] -= coef * component[j]
-        for j in range(n_block):
-            residual[first + j] = <float> left[j]
-        first += n_block
 
 
 cdef double _query_quantile(
@@ -280,6 +245,10 @@ cdef double _slack(
     )
 
 
+cdef inline ProductSums _sums_of(Survivors* survivors) noexcept nogil:
+    return ProductSums(survivors.total, survivors.square, survivors.energy)
+
+
 cdef void _clear_sums(Survivors* survivors) noexcept nogil:
     cdef Py_ssize_t i
 
@@ -294,11 +263,12 @@ cdef void _sum_products(
 ) noexcept nogil:
     """Sums of products and of their squares over the first tile; means from them."""
     cdef Py_ssize_t i, width = sample.offsets[1]
+    cdef ProductSums sums = _sums_of(survivors)
 
     _clear_sums(survivors)
-    _products(
+    add_products(
         sample.tiles[0], survivors.residual, width, survivors.slots, survivors.n_left,
-        survivors.total, survivors.square,
+        &sums,
     )
     survivors.n_multiplied += survivors.n_left * width
     for i in range(survivors.n_left):
@@ -358,12 +328,11 @@ cdef void _add_differences(
 ) noexcept nogil:
     """Add one tile to the sums of the differences to the leader."""
     cdef Py_ssize_t width = sample.offsets[t + 1] - sample.offsets[t]
+    cdef ProductSums sums = _sums_of(survivors)
 
-    _differences(
+    add_differences(
         sample.tiles[t], survivors.residual + sample.offsets[t], width,
-        sample.tiles[t] + survivors.slots[survivors.leader] * width,
-        survivors.slots, survivors.n_left, survivors.total, survivors.square,
-        survivors.energy,
+        survivors.slots[survivors.leader], survivors.slots, survivors.n_left, &sums,
     )
     survivors.n_multiplied += survivors.n_left * width
 
@@ -410,15 +379,15 @@ cdef double _probed_work(
     cdef Shrinkage shrink = shrinkage(survivors, n, d)
     cdef double known, gap, variance, work = 0.0
     cdef float total, square, energy
+    cdef ProductSums sums = ProductSums(&total, &square, &energy)
 
     while i < survivors.n_left:
         total = 0.0
         square = 0.0
         energy = 0.0
-        _differences(
+        add_differences(
             sample.tiles[0], survivors.residual, width,
-            sample.tiles[0] + survivors.slots[survivors.leader] * width,
-            &survivors.slots[i], 1, &total, &square, &energy,
+            survivors.slots[survivors.leader], &survivors.slots[i], 1, &sums,
         )
         known = survivors.known[i] - survivors.known[survivors.leader]
         gap = known + real_part(shrink, total / n) + query.epsilon
@@ -441,84 +410,3 @@ cdef bint _should_change_leader(
     for i in range(survivors.n_left):
         n_better += survivors.mean[i] < 0.0
     return n_better != k - 1
-
-
-cdef inline void fetch_ahead(
-    const float* tile, const Py_ssize_t* slots, Py_ssize_t i, Py_ssize_t n,
-    Py_ssize_t width,
-) noexcept nogil:
-    """Prefetch the row of a later survivor: survivors lie far apart in memory."""
-    cdef const float* row = tile + slots[min(i + ATOMS_AHEAD, n - 1)] * width
-    cdef Py_ssize_t j = 0
-
-    while j < width:
-        prefetch(row + j)
-        j += LINE
-
-
-cdef simd_void _products(
-    const float* tile,
-    const float* query,
-    Py_ssize_t width,
-    const Py_ssize_t* slots,
-    Py_ssize_t n,
-    float* total,
-    float* square,
-) noexcept nogil:
-    """Add the sums of products and of their squares, over both halves at a time."""
-    cdef Py_ssize_t i, j, half = width // 2
-    cdef const float* atom
-    cdef float a, b, sum_a, sum_b, square_a, square_b
-
-    for i in range(n):
-        atom = tile + slots[i] * width
-        fetch_ahead(tile, slots, i, n, width)
-        sum_a = sum_b = square_a = square_b = 0.0
-        for j in range(half):
-            a = query[j] * atom[j]
-            b = query[j + half] * atom[j + half]
-            sum_a += a
-            sum_b += b
-            square_a += a * a
-            square_b += b * b
-        total[i] += sum_a + sum_b
-        square[i] += square_a + square_b
-
-
-cdef simd_void _differences(
-    const float* tile,
-    const float* query,
-    Py_ssize_t width,
-    const float* leader,
-    const Py_ssize_t* slots,
-    Py_ssize_t n,
-    float* total,
-    float* square,
-    float* energy,
-) noexcept nogil:
-    """The same for differences to the leader, which are exactly 0 for equal atoms.
-
-    `energy` gets the squares of the differences themselves, without the query.
-    """
-    cdef Py_ssize_t i, j, half = width // 2
-    cdef const float* atom
-    cdef float a, b, sum_a, sum_b, square_a, square_b, energy_a, energy_b
-
-    for i in range(n):
-        atom = tile + slots[i] * width
-        fetch_ahead(tile, slots, i, n, width)
-        sum_a = sum_b = square_a = square_b = energy_a = energy_b = 0.0
-        for j in range(half):
-            a = leader[j] - atom[j]
-            b = leader[j + half] - atom[j + half]
-            energy_a += a * a
-            energy_b += b * b
-            a *= query[j]
-            b *= query[j + half]
-            sum_a += a
-            sum_b += b
-            square_a += a * a
-            square_b += b * b
-        total[i] += sum_a + sum_b
-        square[i] += square_a + square_b
-        energy[i] += energy_a + energy_b

@@ -2,13 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn_bandit.cluster._arm_bounds import reduce_bounds, reduce_means
 from sklearn_bandit.cluster._exact_passes import exact_build, exact_swap, nearest_two
-from sklearn_bandit.cluster._sampled_passes import (
-    accumulate,
-    pack_references,
-    reduce_bounds,
-    reduce_means,
-)
+from sklearn_bandit.cluster._sampled_passes import accumulate, pack_references
 
 from sklearn_bandit.cluster._distances import ARM_TILE
 from sklearn_bandit.cluster._medoid_state import References

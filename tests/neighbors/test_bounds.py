@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from sklearn_bandit.neighbors._quantized._search import available_variants, use_variant
+from sklearn_bandit.neighbors._quantized._exact import available_variants, use_variant
 
 from sklearn_bandit.neighbors import BanditNearestNeighbors
 

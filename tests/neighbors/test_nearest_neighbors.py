@@ -13,7 +13,7 @@ from sklearn.cluster import DBSCAN
 from sklearn.datasets import load_digits
 from sklearn.manifold import TSNE, Isomap
 from sklearn.pipeline import make_pipeline
-from sklearn_bandit.neighbors._quantized._search import available_variants, use_variant
+from sklearn_bandit.neighbors._quantized._exact import available_variants, use_variant
 
 from sklearn_bandit import neighbors
 from sklearn_bandit.neighbors import BanditNearestNeighbors

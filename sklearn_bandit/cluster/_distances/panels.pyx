@@ -6,7 +6,7 @@ The features of a panel are outermost, so that one instruction serves several ro
 from cython cimport floating
 from libc.math cimport fabs, fabsf
 
-from sklearn_bandit._core.simd cimport simd_void
+from sklearn_bandit._core.simd cimport inline_void, simd_void
 
 
 cdef void transpose_rows(
@@ -21,7 +21,8 @@ cdef void transpose_rows(
             panel[t * PANEL + i] = x[t]
 
 
-cdef simd_void _absolute(
+cdef inline_void _sum_gaps(
+    const bint is_absolute,
     const floating* panel,
     const floating* x,
     const floating* y,
@@ -29,6 +30,7 @@ cdef simd_void _absolute(
     floating* out_x,
     floating* out_y,
 ) noexcept nogil:
+    """Sums of the absolute or squared differences of a panel's rows to two others."""
     cdef floating[PANEL] sum_x
     cdef floating[PANEL] sum_y
     cdef Py_ssize_t i, t
@@ -44,11 +46,29 @@ cdef simd_void _absolute(
         for i in range(PANEL):
             gap_x = column[i] - u
             gap_y = column[i] - v
-            sum_x[i] += fabsf(gap_x) if floating is float else fabs(gap_x)
-            sum_y[i] += fabsf(gap_y) if floating is float else fabs(gap_y)
+            if not is_absolute:
+                sum_x[i] += gap_x * gap_x
+                sum_y[i] += gap_y * gap_y
+            elif floating is float:
+                sum_x[i] += fabsf(gap_x)
+                sum_y[i] += fabsf(gap_y)
+            else:
+                sum_x[i] += fabs(gap_x)
+                sum_y[i] += fabs(gap_y)
     for i in range(PANEL):
         out_x[i] = sum_x[i]
         out_y[i] = sum_y[i]
+
+
+cdef simd_void _absolute(
+    const floating* panel,
+    const floating* x,
+    const floating* y,
+    Py_ssize_t d,
+    floating* out_x,
+    floating* out_y,
+) noexcept nogil:
+    _sum_gaps(True, panel, x, y, d, out_x, out_y)
 
 
 cdef simd_void _squares(
@@ -59,26 +79,7 @@ cdef simd_void _squares(
     floating* out_x,
     floating* out_y,
 ) noexcept nogil:
-    cdef floating[PANEL] sum_x
-    cdef floating[PANEL] sum_y
-    cdef Py_ssize_t i, t
-    cdef floating u, v, gap_x, gap_y
-    cdef const floating* column
-    for i in range(PANEL):
-        sum_x[i] = 0.0
-        sum_y[i] = 0.0
-    for t in range(d):
-        u = x[t]
-        v = y[t]
-        column = panel + t * PANEL
-        for i in range(PANEL):
-            gap_x = column[i] - u
-            gap_y = column[i] - v
-            sum_x[i] += gap_x * gap_x
-            sum_y[i] += gap_y * gap_y
-    for i in range(PANEL):
-        out_x[i] = sum_x[i]
-        out_y[i] = sum_y[i]
+    _sum_gaps(False, panel, x, y, d, out_x, out_y)
 
 
 cdef void panel_absolute(

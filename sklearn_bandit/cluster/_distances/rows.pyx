@@ -14,7 +14,7 @@ from libc.math cimport fabs, fabsf, sqrt, sqrtf
 from libc.string cimport memcpy
 
 from sklearn_bandit._core.openmp cimport thread_num
-from sklearn_bandit._core.simd cimport simd_void
+from sklearn_bandit._core.simd cimport inline_void, simd_void
 
 from .metrics cimport COSINE, EUCLIDEAN, MANHATTAN
 from .panels cimport PANEL, panel_absolute, panel_squares, transpose_rows
@@ -132,10 +132,21 @@ cdef simd_void _panel_roots(floating* found, Py_ssize_t width) noexcept nogil:
                 found[i * PANEL + j] = sqrt(found[i * PANEL + j])
 
 
-cdef simd_void _row_squares(
-    const floating* x, const floating* arms, Py_ssize_t d, floating* out
+cdef inline floating _size(const bint is_absolute, floating gap) noexcept nogil:
+    """A difference without its sign, or its square."""
+    if not is_absolute:
+        return gap * gap
+    return fabsf(gap) if floating is float else fabs(gap)
+
+
+cdef inline_void _sum_gaps(
+    const bint is_absolute,
+    const floating* x,
+    const floating* arms,
+    Py_ssize_t d,
+    floating* out,
 ) noexcept nogil:
-    """Sums of squared differences of a long row to four others."""
+    """Sums of absolute or squared differences of a long row to four others."""
     cdef floating[LANES] sum_0
     cdef floating[LANES] sum_1
     cdef floating[LANES] sum_2
@@ -151,63 +162,36 @@ cdef simd_void _row_squares(
         t = part * LANES
         for i in range(LANES):
             gap = x[t + i] - arms[t + i]
-            sum_0[i] += gap * gap
+            sum_0[i] += _size(is_absolute, gap)
             gap = x[t + i] - arms[d + t + i]
-            sum_1[i] += gap * gap
+            sum_1[i] += _size(is_absolute, gap)
             gap = x[t + i] - arms[2 * d + t + i]
-            sum_2[i] += gap * gap
+            sum_2[i] += _size(is_absolute, gap)
             gap = x[t + i] - arms[3 * d + t + i]
-            sum_3[i] += gap * gap
+            sum_3[i] += _size(is_absolute, gap)
     for i in range(d - n_whole * LANES):
         t = n_whole * LANES + i
         gap = x[t] - arms[t]
-        sum_0[i] += gap * gap
+        sum_0[i] += _size(is_absolute, gap)
         gap = x[t] - arms[d + t]
-        sum_1[i] += gap * gap
+        sum_1[i] += _size(is_absolute, gap)
         gap = x[t] - arms[2 * d + t]
-        sum_2[i] += gap * gap
+        sum_2[i] += _size(is_absolute, gap)
         gap = x[t] - arms[3 * d + t]
-        sum_3[i] += gap * gap
+        sum_3[i] += _size(is_absolute, gap)
     _add_up(sum_0, sum_1, sum_2, sum_3, out)
+
+
+cdef simd_void _row_squares(
+    const floating* x, const floating* arms, Py_ssize_t d, floating* out
+) noexcept nogil:
+    _sum_gaps(False, x, arms, d, out)
 
 
 cdef simd_void _row_absolute(
     const floating* x, const floating* arms, Py_ssize_t d, floating* out
 ) noexcept nogil:
-    """Sums of absolute differences of a long row to four others."""
-    cdef floating[LANES] sum_0
-    cdef floating[LANES] sum_1
-    cdef floating[LANES] sum_2
-    cdef floating[LANES] sum_3
-    cdef Py_ssize_t i, t, part, n_whole = d // LANES
-    cdef floating gap
-    for i in range(LANES):
-        sum_0[i] = 0.0
-        sum_1[i] = 0.0
-        sum_2[i] = 0.0
-        sum_3[i] = 0.0
-    for part in range(n_whole):
-        t = part * LANES
-        for i in range(LANES):
-            gap = x[t + i] - arms[t + i]
-            sum_0[i] += fabsf(gap) if floating is float else fabs(gap)
-            gap = x[t + i] - arms[d + t + i]
-            sum_1[i] += fabsf(gap) if floating is float else fabs(gap)
-            gap = x[t + i] - arms[2 * d + t + i]
-            sum_2[i] += fabsf(gap) if floating is float else fabs(gap)
-            gap = x[t + i] - arms[3 * d + t + i]
-            sum_3[i] += fabsf(gap) if floating is float else fabs(gap)
-    for i in range(d - n_whole * LANES):
-        t = n_whole * LANES + i
-        gap = x[t] - arms[t]
-        sum_0[i] += fabsf(gap) if floating is float else fabs(gap)
-        gap = x[t] - arms[d + t]
-        sum_1[i] += fabsf(gap) if floating is float else fabs(gap)
-        gap = x[t] - arms[2 * d + t]
-        sum_2[i] += fabsf(gap) if floating is float else fabs(gap)
-        gap = x[t] - arms[3 * d + t]
-        sum_3[i] += fabsf(gap) if floating is float else fabs(gap)
-    _add_up(sum_0, sum_1, sum_2, sum_3, out)
+    _sum_gaps(True, x, arms, d, out)
 
 
 cdef inline void _add_up(

@@ -7,7 +7,9 @@ Everything that reads or writes codes belongs here; estimators do not.
 - ``_encode``: one row as bytes (``encode.h``), with what the bytes leave out
 - ``_segment``: rows, codes and numbers of rows, as the kernels see them
 - ``_prepare``: one query as digits, and the bound with its proof
-- ``_search``: scan, select, compute; one query or many
+- ``_search``: queries shared out among threads
+- ``_scan``: scan, select, compute in a segment; one query or many
+- ``_exact``: distances from the rows themselves, and the choice of the kernels
 - ``_found``: the k best, or all within a radius
 - ``kernels.h``: a table of kernels for each instruction set, chosen at run time;
   ``exact.h``: distances that are the same to the last bit in all of them

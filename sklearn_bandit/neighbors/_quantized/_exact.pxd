@@ -1,0 +1,23 @@
+"""Exact distances, and the kernels in use: see ``_exact.pyx``."""
+
+from ._found cimport Found
+from ._prepare cimport Query
+from ._segment cimport Kernels, Rows
+
+cdef const Kernels* KERNELS     # of the instruction set in use
+
+
+cdef inline const char* row_of(const Rows* rows, Py_ssize_t i) noexcept nogil:
+    """The values of row i."""
+    return <const char*> rows.rows + i * rows.n_features * (
+        8 if rows.is_double else 4
+    )
+
+
+cdef void look_at(
+    const Rows* rows, const Query* query, Py_ssize_t i, Found* found
+) noexcept nogil
+
+cdef void look_at_all(
+    const Rows* rows, const Query* query, Found* found
+) noexcept nogil

@@ -1,0 +1,319 @@
+"""The search of a segment: scan its codes, select rows by their bounds, compute these.
+
+One query at a time is scanned with two digits; several go through the blocks together,
+with one digit each, so that codes are read once for many queries.
+"""
+
+from libc.float cimport FLT_MAX
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, uint8_t
+from libc.stdlib cimport free, qsort
+
+from ..._core.memory cimport allocate
+from ..._core.simd cimport prefetch, prefetch_l2
+from ._encode cimport MANHATTAN
+from ._exact cimport KERNELS, look_at, look_at_all, row_of
+from ._found cimport Found, Neighbour, worst_key
+from ._prepare cimport Query, bar_of
+from ._segment cimport SKB_BLOCK, SKB_GROUP, Digits, Rows
+
+cdef enum:
+    # Rows whose bounds are kept at a time for one query: half a megabyte.
+    SPAN = 1 << 17
+    # Bounds among which the largest are looked for at a time.
+    CHUNK = 4096
+    # Blocks from all over the segment that give a batch its first bar.
+    SEED_BLOCKS = 64
+    # Codes that a batch goes over for one group of queries after the other. They and
+    # the next ones should stay in a second-level cache of half a megabyte. Other sizes
+    # were not tried.
+    SPAN_BYTES = 1 << 18
+    # More candidates than this are not put in order.
+    MOST_SORTED = 4096
+
+
+cdef int new_scratch(
+    Scratch* scratch, Py_ssize_t most_rows, bint is_batch
+) noexcept nogil:
+    """Take memory; return 1 if there is none."""
+    cdef Py_ssize_t n = min((most_rows + SKB_BLOCK) // SKB_BLOCK * SKB_BLOCK, SPAN)
+    cdef Py_ssize_t n_batch = SEED_BLOCKS * SKB_BLOCK
+
+    n = max(n, n_batch)
+    scratch.bounds = <float*> allocate(
+        max(n, n_batch * SKB_GROUP if is_batch else 0), sizeof(float)
+    )
+    scratch.places = <int32_t*> allocate(n, sizeof(int32_t))
+    scratch.candidates = <Candidate*> allocate(n, sizeof(Candidate))
+    return (
+        scratch.bounds == NULL or scratch.places == NULL or scratch.candidates == NULL
+    )
+
+
+cdef void free_scratch(Scratch* scratch) noexcept nogil:
+    """Give the memory back."""
+    free(scratch.bounds)
+    free(scratch.places)
+    free(scratch.candidates)
+
+
+# -- from bounds to neighbours --------------------------------------------------------
+
+
+cdef Py_ssize_t _largest(
+    float* bounds, Py_ssize_t n, Py_ssize_t k, int32_t* places, Candidate* best
+) noexcept nogil:
+    """Put the k largest bounds into a heap; return how many there are."""
+    cdef Py_ssize_t chunk, start, i, n_best = 0, n_places, place, child
+    cdef float least = -FLT_MAX
+    cdef Candidate new
+
+    for chunk in range((n + CHUNK - 1) // CHUNK):
+        start = chunk * CHUNK
+        n_places = KERNELS.select(
+            bounds + start, NULL, min(n - start, CHUNK), 0.0, least, places
+        )
+        for i in range(n_places):
+            new.place = <int32_t> start + places[i]
+            new.bound = bounds[new.place]
+            if n_best < k:
+                place = n_best
+                n_best += 1
+                while place > 0 and best[(place - 1) // 2].bound > new.bound:
+                    best[place] = best[(place - 1) // 2]
+                    place = (place - 1) // 2
+                best[place] = new
+            elif new.bound > best[0].bound:
+                place = 0
+                while True:
+                    child = 2 * place + 1
+                    if child >= k:
+                        break
+                    if child + 1 < k and best[child + 1].bound < best[child].bound:
+                        child += 1
+                    if best[child].bound >= new.bound:
+                        break
+                    best[place] = best[child]
+                    place = child
+                best[place] = new
+        if n_best == k:
+            least = best[0].bound
+    return n_best
+
+
+cdef int _by_bound(const void* a, const void* b) noexcept nogil:
+    cdef float x = (<const Candidate*> a).bound, y = (<const Candidate*> b).bound
+
+    return 1 if x < y else -1 if x > y else 0
+
+
+cdef void _settle(
+    const Rows* rows, const Query* query, Py_ssize_t start, Py_ssize_t n,
+    Scratch* scratch, Found* found,
+) noexcept nogil:
+    """Look at the rows from `start` on whose bounds reach the bar."""
+    cdef Candidate* candidates = scratch.candidates
+    cdef Py_ssize_t i, n_found, n_kept = 0, place
+    cdef bint has_head = rows.head.codes != NULL
+    cdef const float* tails = rows.head.tails + start if query.tail > 0.0 else NULL
+    cdef float bar, bound
+    cdef double key
+
+    if found.k and found.n < found.k and found.limit == INFINITY:
+        # The most promising first: they give the bar for the others.
+        n_found = _largest(
+            scratch.bounds, n, min(found.k, n), scratch.places, candidates
+        )
+        for i in range(n_found):
+            scratch.bounds[candidates[i].place] = -INFINITY
+            look_at(rows, query, start + candidates[i].place, found)
+    key = worst_key(found)
+    n_found = KERNELS.select(
+        scratch.bounds, tails, n, query.tail, bar_of(query, rows, key, has_head),
+        scratch.places,
+    )
+    bar = bar_of(query, rows, key, False)
+    for i in range(n_found):
+        place = scratch.places[i]
+        if has_head:
+            if i + 8 < n_found:
+                prefetch(
+                    rows.codes + (start + scratch.places[i + 8]) * rows.width
+                )
+            bound = KERNELS.scan_row(
+                rows.codes + (start + place) * rows.width,
+                _stats_of(rows, start + place), &query.full,
+            )
+            if not bound >= bar:
+                continue
+        else:
+            bound = scratch.bounds[place]
+        candidates[n_kept].bound = bound
+        candidates[n_kept].place = <int32_t> place
+        n_kept += 1
+    if 1 < n_kept <= MOST_SORTED:
+        qsort(candidates, n_kept, sizeof(Candidate), &_by_bound)
+    for i in range(n_kept):
+        if i + 2 < n_kept:
+            prefetch(row_of(rows, start + candidates[i + 2].place))
+        if candidates[i].bound < bar:
+            continue
+        look_at(rows, query, start + candidates[i].place, found)
+        if worst_key(found) < key:
+            key = worst_key(found)
+            bar = bar_of(query, rows, key, False)
+
+
+cdef inline const float* _stats_of(const Rows* rows, Py_ssize_t i) noexcept nogil:
+    return rows.stats + (i // SKB_BLOCK) * rows.n_stats * SKB_BLOCK + i % SKB_BLOCK
+
+
+cdef void search_one(
+    const Rows* rows, const Query* query, Scratch* scratch, Found* found
+) noexcept nogil:
+    """Search a segment for one query, prepared with two digits."""
+    cdef bint has_head = rows.head.codes != NULL
+    cdef const uint8_t* codes = rows.head.codes if has_head else rows.codes
+    cdef const float* stats = rows.head.stats if has_head else rows.stats
+    cdef Py_ssize_t width = rows.head.width if has_head else rows.width
+    cdef Py_ssize_t span, start, n, n_blocks
+
+    if query.is_blind:
+        look_at_all(rows, query, found)
+        return
+    for span in range((rows.n + SPAN - 1) // SPAN):
+        start = span * SPAN
+        n = min(rows.n - start, SPAN)
+        n_blocks = (n + SKB_BLOCK - 1) // SKB_BLOCK
+        if rows.metric == MANHATTAN:
+            KERNELS.scan_differences(
+                codes + start * width, stats + start, n_blocks, &query.full,
+                scratch.bounds,
+            )
+        else:
+            KERNELS.scan_one(
+                codes + start * width, stats + start * rows.n_stats, n_blocks,
+                &query.head if has_head else &query.full, scratch.bounds,
+            )
+        _settle(rows, query, start, n, scratch, found)
+
+
+# -- several queries together ---------------------------------------------------------
+
+
+cdef struct Group:
+    const Rows* rows
+    const uint8_t* codes
+    const float* stats
+    Py_ssize_t width
+    Query* queries
+    Found* found
+    Scratch* scratch            # bounds have room for SKB_GROUP spans
+    Py_ssize_t stride           # of the bounds of one query
+
+
+cdef void _scan_group(
+    const Group* group, Py_ssize_t first, Py_ssize_t n_queries, Py_ssize_t block,
+    Py_ssize_t n_blocks, Py_ssize_t place,
+) noexcept nogil:
+    """Write the bounds of blocks, from a place on, for up to SKB_GROUP queries."""
+    cdef Digits[SKB_GROUP] digits
+    cdef Py_ssize_t i, own
+    cdef bint has_head = group.rows.head.codes != NULL
+
+    for i in range(SKB_GROUP):
+        own = first + min(i, n_queries - 1)
+        digits[i] = group.queries[own].head if has_head else group.queries[own].full
+    KERNELS.scan_group(
+        group.codes + block * SKB_BLOCK * group.width,
+        group.stats + block * SKB_BLOCK * group.rows.n_stats, n_blocks,
+        digits, group.scratch.bounds + place * SKB_BLOCK, group.stride,
+    )
+
+
+cdef void _seed(
+    const Group* group, Py_ssize_t first, Py_ssize_t n_queries
+) noexcept nogil:
+    """Give each query a limit: its k-th distance among rows from everywhere."""
+    cdef const Rows* rows = group.rows
+    cdef Py_ssize_t n_blocks = rows.n // SKB_BLOCK, n = SEED_BLOCKS * SKB_BLOCK
+    cdef Py_ssize_t i, j, place, k = group.found[first].k
+    cdef Candidate* best = group.scratch.candidates
+    cdef Found seeds
+    cdef float* bounds
+
+    if k == 0 or 4 * k > n or n_blocks < 2 * SEED_BLOCKS:
+        return
+    for i in range(SEED_BLOCKS):
+        _scan_group(group, first, n_queries, i * n_blocks // SEED_BLOCKS, 1, i)
+    seeds.rows = <Neighbour*> allocate(k, sizeof(Neighbour))
+    if seeds.rows == NULL:
+        return
+    for i in range(n_queries):
+        bounds = group.scratch.bounds + i * group.stride
+        seeds.k = k
+        seeds.n = 0
+        seeds.limit = INFINITY
+        for j in range(_largest(bounds, n, k, group.scratch.places, best)):
+            place = best[j].place // SKB_BLOCK * n_blocks // SEED_BLOCKS * SKB_BLOCK
+            place += best[j].place % SKB_BLOCK
+            look_at(rows, &group.queries[first + i], place, &seeds)
+        if seeds.n == k:
+            group.found[first + i].limit = min(
+                group.found[first + i].limit, worst_key(&seeds)
+            )
+    free(seeds.rows)
+
+
+cdef void _fetch_ahead(
+    const Group* group, Py_ssize_t start, Py_ssize_t n, Py_ssize_t part,
+    Py_ssize_t n_parts,
+) noexcept nogil:
+    """Ask for one part of the codes of the next n rows: their turn comes soon."""
+    cdef Py_ssize_t size = max(min(group.rows.n - start, n), 0) * group.width, offset
+    cdef const uint8_t* codes = group.codes + start * group.width
+
+    for offset in range(part * size // n_parts, (part + 1) * size // n_parts, 64):
+        prefetch_l2(codes + offset)
+
+
+cdef void search_together(
+    const Rows* rows, Query* queries, Py_ssize_t n_queries, Scratch* scratch,
+    Found* found,
+) noexcept nogil:
+    """Search a segment for queries that were prepared with one digit."""
+    cdef bint has_head = rows.head.codes != NULL
+    cdef Group group
+    cdef Py_ssize_t span, i_group, first, i, start, n, n_span, m
+    cdef Py_ssize_t n_groups = (n_queries + SKB_GROUP - 1) // SKB_GROUP
+    cdef Scratch own = scratch[0]
+
+    group.rows = rows
+    group.codes = rows.head.codes if has_head else rows.codes
+    group.stats = rows.head.stats if has_head else rows.stats
+    group.width = rows.head.width if has_head else rows.width
+    group.queries = queries
+    group.found = found
+    group.scratch = scratch
+    group.stride = SEED_BLOCKS * SKB_BLOCK
+    n_span = SPAN_BYTES // (SKB_BLOCK * group.width)
+    n_span = max(min(n_span, <Py_ssize_t> SEED_BLOCKS), 1)
+    for i_group in range(n_groups):
+        first = i_group * SKB_GROUP
+        if found[first].n == 0:
+            _seed(&group, first, min(n_queries - first, <Py_ssize_t> SKB_GROUP))
+    n_span *= SKB_BLOCK
+    for span in range((rows.n + n_span - 1) // n_span):
+        start = span * n_span
+        n = min(rows.n - start, n_span)
+        for i_group in range(n_groups):
+            first = i_group * SKB_GROUP
+            m = min(n_queries - first, <Py_ssize_t> SKB_GROUP)
+            _fetch_ahead(&group, start + n, n_span, i_group, n_groups)
+            _scan_group(
+                &group, first, m, start // SKB_BLOCK, (n + SKB_BLOCK - 1) // SKB_BLOCK,
+                0,
+            )
+            for i in range(m):
+                own.bounds = scratch.bounds + i * group.stride
+                _settle(rows, &queries[first + i], start, n, &own, &found[first + i])
