@@ -1,11 +1,16 @@
 """Packed trees predict what scikit-learn's trees do, to the last bit."""
 
+import ctypes
+import mmap
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn_bandit.tree._prediction.packing import has_groups
 
 from sklearn_bandit.tree._prediction import (
     CannotPackError,
@@ -14,6 +19,9 @@ from sklearn_bandit.tree._prediction import (
     average,
     vote,
 )
+
+# Groups of nodes need AVX-512.
+FORMS = ["nodes", "groups"] if has_groups(1) else ["nodes"]
 
 
 def reference(estimators, X):
@@ -24,10 +32,10 @@ def reference(estimators, X):
     return total / len(estimators)
 
 
-def pack(estimators):
+def pack(estimators, form=None):
     trees = [estimator.tree_ for estimator in estimators]
     is_classification = isinstance(estimators[0], DecisionTreeClassifier)
-    return PackedTrees(trees, estimators[0].n_features_in_, is_classification)
+    return PackedTrees(trees, estimators[0].n_features_in_, is_classification, form)
 
 
 def adjacent(rng, shape):
@@ -43,12 +51,15 @@ def adjacent(rng, shape):
     depth=st.sampled_from([1, 3, None]),
     kind=st.sampled_from(["normal", "adjacent", "huge", "integers"]),
     n_rows=st.sampled_from([0, 1, 2, 47, 48, 129, 700]),
+    n_features=st.sampled_from([1, 2, 5, 16, 17, 32, 33, 64, 65, 128]),
     flags=st.tuples(st.booleans(), st.booleans(), st.booleans()),
 )
-def test_equal_to_the_last_bit(seed, n_outputs, n_trees, depth, kind, n_rows, flags):
+def test_equal_to_the_last_bit(
+    seed, n_outputs, n_trees, depth, kind, n_rows, n_features, flags
+):
     is_class, has_missing, has_weights = flags
     rng = np.random.default_rng(seed)
-    shape = (60 + n_rows, int(rng.integers(1, 6)))
+    shape = (60 + n_rows, n_features)
     X = {
         "normal": lambda: rng.standard_normal(shape),
         "adjacent": lambda: adjacent(rng, shape),
@@ -72,14 +83,85 @@ def test_equal_to_the_last_bit(seed, n_outputs, n_trees, depth, kind, n_rows, fl
         for i, splitter in enumerate(["best", "random", "random"])
     ]
     estimators = [distinct[i % 3] for i in range(n_trees)]
-    packed, expected = pack(estimators), reference(estimators, test)
-    for n_threads in (1, 2):
-        np.testing.assert_array_equal(average(packed, test, n_threads), expected)
+    expected = reference(estimators, test)
     columns = np.asfortranarray(test)
-    np.testing.assert_array_equal(average(packed, columns, 1), expected)
-    np.testing.assert_array_equal(average(packed, test[::-1], 1), expected[::-1])
-    if not has_missing:
-        np.testing.assert_array_equal(average(packed, csr_matrix(test), 2), expected)
+    for form in FORMS:
+        packed = pack(estimators, form)
+        for n_threads in (1, 2):
+            np.testing.assert_array_equal(average(packed, test, n_threads), expected)
+        np.testing.assert_array_equal(average(packed, columns, 1), expected)
+        np.testing.assert_array_equal(average(packed, test[::-1], 1), expected[::-1])
+        if not has_missing:
+            sparse = csr_matrix(test)
+            np.testing.assert_array_equal(average(packed, sparse, 2), expected)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("n_features", [4, 20, 54, 100])
+@pytest.mark.parametrize("share_missing", [0.0, 0.1])
+def test_trees_of_many_nodes(form, n_features, share_missing):
+    rng = np.random.default_rng(n_features)
+    X = rng.standard_normal((6000, n_features)).astype(np.float32)
+    X[rng.random(X.shape) < share_missing] = np.nan
+    y = rng.integers(0, 3, 6000)
+    weights = rng.exponential(size=6000)
+    trees = [
+        DecisionTreeClassifier(splitter="random", random_state=i).fit(
+            X[:3000], y[:3000], weights[:3000]
+        )
+        for i in range(3)
+    ]
+    assert trees[0].get_n_leaves() > 900
+    packed = pack(trees, form)
+    assert packed.form == form
+    np.testing.assert_array_equal(average(packed, X, 1), reference(trees, X))
+    one_by_one = [average(packed, X[i : i + 1], 1)[0] for i in range(50)]
+    np.testing.assert_array_equal(one_by_one, reference(trees, X[:50]))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="protects a page")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("n_features", [1, 15, 17, 31, 33, 54, 65, 101, 127])
+def test_nothing_beyond_the_last_row_is_read(form, n_features):
+    page, n_rows = mmap.PAGESIZE, 3
+    memory = mmap.mmap(-1, 2 * page)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    protect = ctypes.CDLL(None, use_errno=True).mprotect
+    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    end = np.frombuffer(memory, np.float32, page // 4)
+    rows = end[page // 4 - n_rows * n_features :].reshape(n_rows, n_features)
+    rng = np.random.default_rng(0)
+    rows[:] = rng.standard_normal(rows.shape)
+    X = rng.standard_normal((200, n_features)).astype(np.float32)
+    trees = [
+        DecisionTreeRegressor(random_state=i, splitter="random").fit(X, X[:, -1])
+        for i in range(2)
+    ]
+    expected = reference(trees, rows)
+    packed = pack(trees, form)
+    assert protect(address + page, page, 0) == 0
+    try:
+        np.testing.assert_array_equal(average(packed, rows, 1), expected)
+        many = np.lib.stride_tricks.as_strided(
+            rows[-1:], (60, n_features), (0, rows.strides[1])
+        )
+        np.testing.assert_array_equal(
+            average(packed, many, 1), np.repeat(expected[-1:], 60, axis=0)
+        )
+    finally:
+        protect(address + page, page, mmap.PROT_READ | mmap.PROT_WRITE)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_tree_with_a_circle_is_refused(form):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    tree = DecisionTreeRegressor(random_state=0).fit(X, rng.standard_normal(300))
+    left = tree.tree_.children_left
+    inner = np.flatnonzero(left > 0)
+    left[inner[-1]] = inner[1]
+    with pytest.raises(CannotPackError):
+        pack([tree], form)
 
 
 @pytest.mark.parametrize("n_features", [3, 200_000])
@@ -114,7 +196,8 @@ def test_a_repeated_entry_of_a_sparse_row_counts_last():
     assert average(pack([tree]), X, 1)[0, 0] == tree.tree_.predict(X).item()
 
 
-def test_a_vote_of_few_trees_is_that_of_all_when_clear():
+@pytest.mark.parametrize("form", FORMS)
+def test_a_vote_of_few_trees_is_that_of_all_when_clear(form):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 4)).astype(np.float32)
     y = (X[:, 0] > 0).astype(int)
@@ -122,7 +205,7 @@ def test_a_vote_of_few_trees_is_that_of_all_when_clear():
         DecisionTreeClassifier(max_depth=2, random_state=i).fit(X[i::9], y[i::9])
         for i in range(90)
     ]
-    packed, means = pack(trees), reference(trees, X)
+    packed, means = pack(trees, form), reference(trees, X)
     classes, n_asked = vote(packed, X, 0.01, 1)
     clear = abs(means[:, 0] - 0.5) > 0.3
     np.testing.assert_array_equal(classes[clear], means[clear].argmax(axis=1))

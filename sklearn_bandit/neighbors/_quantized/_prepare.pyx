@@ -96,6 +96,7 @@ cdef void prepare(Query* query, const Rows* rows, bint one_digit) noexcept nogil
     cdef bint has_head = rows.head.codes != NULL
 
     query.is_blind = rows.is_blind
+    query.is_alone = False
     query.tail = 0.0
     if rows.metric == MANHATTAN:
         _prepare_differences(query, rows)

@@ -24,6 +24,10 @@ cdef enum:
     CHUNK = 4096
     # Blocks from all over the segment that give a batch its first bar.
     SEED_BLOCKS = 64
+    # If more than one of so many rows would be computed, two digits are better: a scan
+    # by them takes about as long as to compute one row of 32 (100 features). Other
+    # numbers were not tried.
+    ALONE_FACTOR = 32
     # Codes that a batch goes over for one group of queries after the other. They and
     # the next ones should stay in a second-level cache of half a megabyte. Other sizes
     # were not tried.
@@ -234,10 +238,13 @@ cdef void _scan_group(
 cdef void _seed(
     const Group* group, Py_ssize_t first, Py_ssize_t n_queries
 ) noexcept nogil:
-    """Give each query a limit: its k-th distance among rows from everywhere."""
+    """Give each query a limit: its k-th distance among rows from everywhere.
+
+    A query whose bounds tell too few of these rows apart is left to be searched alone.
+    """
     cdef const Rows* rows = group.rows
     cdef Py_ssize_t n_blocks = rows.n // SKB_BLOCK, n = SEED_BLOCKS * SKB_BLOCK
-    cdef Py_ssize_t i, j, place, k = group.found[first].k
+    cdef Py_ssize_t i, j, place, n_reached, k = group.found[first].k
     cdef Candidate* best = group.scratch.candidates
     cdef Found seeds
     cdef float* bounds
@@ -262,6 +269,15 @@ cdef void _seed(
             group.found[first + i].limit = min(
                 group.found[first + i].limit, worst_key(&seeds)
             )
+        if rows.head.codes == NULL:
+            n_reached = KERNELS.select(
+                bounds, NULL, n, 0.0,
+                bar_of(
+                    &group.queries[first + i], rows, group.found[first + i].limit, False
+                ),
+                group.scratch.places,
+            )
+            group.queries[first + i].is_alone = ALONE_FACTOR * n_reached > n
     free(seeds.rows)
 
 
@@ -277,11 +293,23 @@ cdef void _fetch_ahead(
         prefetch_l2(codes + offset)
 
 
+cdef bint _are_alone(const Query* queries, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+
+    for i in range(n):
+        if not queries[i].is_alone:
+            return False
+    return True
+
+
 cdef void search_together(
     const Rows* rows, Query* queries, Py_ssize_t n_queries, Scratch* scratch,
     Found* found,
 ) noexcept nogil:
-    """Search a segment for queries that were prepared with one digit."""
+    """Search a segment for queries that were prepared with one digit.
+
+    Those that are marked to be alone afterwards are not searched for.
+    """
     cdef bint has_head = rows.head.codes != NULL
     cdef Group group
     cdef Py_ssize_t span, i_group, first, i, start, n, n_span, m
@@ -309,11 +337,15 @@ cdef void search_together(
         for i_group in range(n_groups):
             first = i_group * SKB_GROUP
             m = min(n_queries - first, <Py_ssize_t> SKB_GROUP)
+            if _are_alone(queries + first, m):
+                continue
             _fetch_ahead(&group, start + n, n_span, i_group, n_groups)
             _scan_group(
                 &group, first, m, start // SKB_BLOCK, (n + SKB_BLOCK - 1) // SKB_BLOCK,
                 0,
             )
             for i in range(m):
+                if queries[first + i].is_alone:
+                    continue
                 own.bounds = scratch.bounds + i * group.stride
                 _settle(rows, &queries[first + i], start, n, &own, &found[first + i])

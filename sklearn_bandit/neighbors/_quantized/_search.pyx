@@ -91,8 +91,9 @@ cdef int _search_some(
                     break
         if n_together:
             search_together(&task.segments[s], queries, n, &scratch, &found[start])
-            continue
         for i in range(n):
+            if n_together and not queries[i].is_alone:
+                continue
             _prepare(&queries[i], &task.segments[s], False)
             search_one(&task.segments[s], &queries[i], &scratch, &found[start + i])
     if queries != NULL:

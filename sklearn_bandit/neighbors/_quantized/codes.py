@@ -235,7 +235,10 @@ def _factors(rows, space):
         return np.float64(1.0)
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     least, most = norms[norms > 0].min(initial=1.0), norms.max(initial=1.0)
-    if not (_is_usual(least) and _is_usual(most)):
+    # The squares of a row may all be lost, and it is not zero.
+    is_zero = norms == 0
+    is_lost = is_zero.any() and rows[is_zero].any()
+    if is_lost or not (_is_usual(least) and _is_usual(most)):
         return None
     return 1.0 / np.where(norms > 0, norms, 1.0)[:, None].astype(np.float64)
 
@@ -243,19 +246,40 @@ def _factors(rows, space):
 class Rotation:
     """The part of rows that a head keeps.
 
-    Rows v are multiplied as they are, and centred afterwards. The norm of the error of
-    a rotated row w is at most ``error * reach``. Each of its entries is a sum of d
-    products in single precision, in any order: off by ``d 2**-24 |v|``; the norm in
-    single precision, under "cosine", by ``(d / 2 + 2) 2**-24 |v|`` in all; rounding by
-    ``2**-24 |w|``. In units ``|v| <= |x| + |centre|``, so that `reach` is the norm of
-    the centred row x plus twice that of the centre, and `LOST` for underflow.
+    Notation: a centred row x in units, a query y, the directions B (h of them, as they
+    are in single precision), w the rotated row that is kept for Bx, ``G = BB' - I``, P
+    the projection onto the span of B, and Q = I - P. Norms of matrices are the spectral
+    ones, of which ``|G|`` is at most Frobenius's. What a head claims is
 
-    Let B be the directions, G = BB' - I, and P the projection onto their span. Then
-    ``y.x = By.Bx + y.(I - B'B)x``, and the last term is at most ``|y - Py| |x - Px| +
-    |G| |y| |x|``. As ``|Bx|**2`` is within ``|G| |x|**2`` of ``|Px|**2``,
-    ``|x - Px|**2 <= |x|**2 - |Bx|**2 + |G| |x|**2``: the tails, with w for Bx, which
-    adds ``2 error reach |w|`` and squares of it. What is left, ``By.(Bx - w) + |G| |y|
-    |x|``, is at most ``|y|`` times ``2 error reach``: it goes into the residual.
+        y.x <= By.w + 2 E R |y| + T(y) T(x),
+
+    where E is `error`, R is `reach`, and T are the tails. ``E = 1.1 (g + p)``, with
+    ``g >= |G|`` and ``p = sqrt(h) (2 d + 8) 2**-24``. The argument:
+
+    1. ``B = (I + G)**.5 V``, where the rows of V are orthonormal and ``P = V'V``. Hence
+       ``I - B'B = Q - V'GV``, and ``y.x = By.Bx + Qy.Qx - (Vy)'G(Vx)``, of which the
+       last term is at most ``g |y| |x|``.
+    2. ``|Bx|**2`` is within ``g |x|**2`` of ``|Px|**2``, so that ``|Qx|**2`` is at most
+       ``|x|**2 - |Bx|**2 + g |x|**2``. For y this is T(y): the code has E for g.
+    3. Let ``|w - Bx| <= p R``. Then ``|Bx|**2 >= |w|**2 - 2 p R |w|``, where ``|w|`` is
+       at most ``(1 + g / 2) |x| + p R``. So ``|Qx|**2 <= |x|**2 - |w|**2 + 4 E R**2``,
+       which is T(x).
+    4. ``By.(Bx - w) <= (1 + g / 2) |y| p R``. With the term of 1 that is less than
+       ``E R |y|``. As much again is left for the residual e of the codes of w, at most
+       ``|w| <= 2 R``: it meets ``|By| <= (1 + g / 2) |y|`` but has the factor ``|y|``.
+    5. ``|w - Bx| <= p R``: rows v are multiplied as they are, and centred afterwards. A
+       sum of d products in single precision, in any order, is off by ``d 2**-24 |v|``
+       (and its square, as ``d 2**-24`` is below .004), h of them by sqrt(h) as much;
+       the norm in single precision, under "cosine", by ``(d / 2 + 2) 2**-24 |v|`` in
+       all; rounding by ``2**-24 |w|``. In units ``|v| <= |x| + |centre|``, so that R is
+       ``|x|`` plus twice the norm of the centre, and `LOST` for underflow: under
+       "cosine" that is relative to ``|v|``, which is not lost, else a product loses
+       2**-126 at most, over a unit of at least 1e-15. Rows that are not usual are
+       centred in double precision first: off by ``(d sqrt(h) + 2) 2**-24 |x|``.
+
+    Errors of double precision (norms, By) are below ``d 2**-50``, a small part of the
+    tenth by which E is larger. A w that is not a number has an infinite residual, and
+    must have a tail that is a number or infinite.
     """
 
     def __init__(self, basis, space, n_features):
@@ -358,6 +382,8 @@ def _encode_head(rows, space, basis, encoded, sample, n_threads):
         exact = rotated.astype(np.float64)
         rest = own * own - np.einsum("ij,ij->i", exact, exact)
         rest += 4.0 * error * rotation.reach(own) ** 2
+        # What is not a number would reach no bar.
+        rest[np.isnan(rest)] = np.inf
         tails[start : start + m] = np.sqrt(np.maximum(rest, 0.0)) * (1 + 1e-6)
     lanes = np.zeros(n_blocks * BLOCK)
     lanes[:n] = norms

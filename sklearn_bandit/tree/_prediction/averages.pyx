@@ -25,8 +25,7 @@ cdef enum:
 
 def block_rows(PackedTrees packed):
     """Return how many rows are best taken through a tree at a time."""
-    cdef Py_ssize_t words = 3 if packed.forest.wide else 2
-    cdef Py_ssize_t tree_bytes = 4 * words * packed.n_nodes // packed.n_trees
+    cdef Py_ssize_t tree_bytes = packed.tree_bytes // packed.n_trees
     cdef Py_ssize_t row_bytes = 4 * packed.n_features + 8 * packed.forest.width
 
     return max(LEAST_BLOCK_ROWS, max(BLOCK_BYTES, tree_bytes) // row_bytes)

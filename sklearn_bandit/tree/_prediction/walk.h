@@ -11,7 +11,9 @@
    Children are neighbours, nodes 2 p and 2 p + 1 of the tree for pair p; the root is
    node 0, and node 1 is empty. What a payload says is in `skb_add_payloads`.
 
-   Rows advance together, one level at a time, and those that have reached a leaf are
+   Or nodes are in groups, which a row passes in one step: see node_groups.h.
+
+   Rows advance together, one level or group at a time, and those that have reached a leaf are
    squeezed out without a branch. So many loads are under way at any time, and none
    waits for a path that is longer than its own. */
 
@@ -21,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include "node_groups.h"
 #include "simd.h"
 
 /* Rows that advance together: enough that loads of many are under way, also of the few
@@ -39,6 +42,8 @@
 #define SKB_FEATURE_SHIFT 2
 
 typedef struct {
+    const skb_group** groups;   /* of each tree, or NULL: then there are nodes */
+    int n_features;
     const uint32_t* nodes;      /* of all trees */
     const int64_t* first;       /* first node of each tree */
     const double* values;       /* table of distinct leaf values, `width` each */
@@ -153,11 +158,79 @@ SKB_APART SKB_SIMD_256 static void skb_walk_complete(
     skb_walk(0, 0, way, rows);
 }
 
+#if defined(SKB_GROUPED)
+/* The same for groups of nodes. */
+SKB_GROUPED SKB_INLINED void skb_walk_groups(
+    const int n_registers, const int has_nan, const skb_group* groups, int n_features,
+    const skb_rows* rows, const uint32_t* list, uint32_t* payloads)
+{
+    const float* const x = rows->x;
+    const size_t n_rows = (size_t) rows->n, stride = (size_t) rows->stride;
+    uint32_t at[SKB_WALKERS], row[SKB_WALKERS];
+    __mmask16 ends[4];
+    skb_row_ends(n_registers, n_features, ends);
+    for (size_t start = 0; start < n_rows; start += SKB_WALKERS) {
+        size_t n = n_rows - start < SKB_WALKERS ? n_rows - start : SKB_WALKERS;
+        for (size_t i = 0; i < n; i++) {
+            at[i] = 0;
+            row[i] = list ? list[start + i] : (uint32_t) (start + i);
+        }
+        while (n) {
+            size_t left = 0;
+            for (size_t i = 0; i < n; i++) {
+                const size_t r = row[i];
+                uint32_t next;
+                const uint32_t goes_on = skb_group_step(
+                    n_registers, has_nan, groups, at[i], x + r * stride, ends, &next);
+                payloads[r] = next;
+                at[left] = next;
+                row[left] = (uint32_t) r;
+                left += goes_on;
+            }
+            n = left;
+        }
+    }
+}
+
+#define SKB_WALK_GROUPS(REGISTERS) \
+SKB_APART SKB_GROUPED static void skb_walk_groups_##REGISTERS( \
+    const skb_group* groups, int n_features, const skb_rows* rows, \
+    const uint32_t* list, uint32_t* payloads) \
+{ \
+    if (rows->has_nan) \
+        skb_walk_groups(REGISTERS, 1, groups, n_features, rows, list, payloads); \
+    else \
+        skb_walk_groups(REGISTERS, 0, groups, n_features, rows, list, payloads); \
+}
+SKB_WALK_GROUPS(1)
+SKB_WALK_GROUPS(2)
+SKB_WALK_GROUPS(4)
+SKB_WALK_GROUPS(8)
+
+static void skb_walk_rows_in_groups(
+    const skb_forest* forest, int tree, const skb_rows* rows, const uint32_t* list,
+    uint32_t* payloads)
+{
+    const skb_group* groups = forest->groups[tree];
+    const int d = forest->n_features;
+    if (d <= 16) skb_walk_groups_1(groups, d, rows, list, payloads);
+    else if (d <= 32) skb_walk_groups_2(groups, d, rows, list, payloads);
+    else if (d <= 64) skb_walk_groups_4(groups, d, rows, list, payloads);
+    else skb_walk_groups_8(groups, d, rows, list, payloads);
+}
+#else
+#define skb_walk_rows_in_groups(forest, tree, rows, list, payloads)
+#endif
+
 /* The payload of each row in one tree; of the rows in a list only, unless it is NULL. */
 static void skb_walk_rows(
     const skb_forest* forest, int tree, const skb_rows* rows, const uint32_t* list,
     uint32_t* payloads)
 {
+    if (forest->groups) {
+        skb_walk_rows_in_groups(forest, tree, rows, list, payloads);
+        return;
+    }
     const size_t words = forest->wide ? 3 : 2;
     const skb_way way = {
         forest->nodes + words * (size_t) forest->first[tree], skb_feature_mask(forest),
@@ -202,12 +275,63 @@ SKB_INLINED void skb_walk_few_rows(
     }
 }
 
+#if defined(SKB_GROUPED)
+SKB_GROUPED SKB_INLINED void skb_walk_few_in_registers(
+    const int n_registers, const skb_forest* forest, const int32_t* trees, int n_trees,
+    const skb_rows* rows, uint32_t* payloads)
+{
+    const skb_group* groups[SKB_WALKERS];
+    const float* x[SKB_WALKERS];
+    uint32_t at[SKB_WALKERS], number[SKB_WALKERS];
+    __mmask16 ends[4];
+    int n = n_trees * rows->n;
+    skb_row_ends(n_registers, forest->n_features, ends);
+    for (int t = 0, i = 0; t < n_trees; t++)
+        for (int r = 0; r < rows->n; r++, i++) {
+            groups[i] = forest->groups[trees[t]];
+            x[i] = rows->x + r * rows->stride;
+            at[i] = 0;
+            number[i] = (uint32_t) i;
+        }
+    while (n) {
+        int left = 0;
+        for (int i = 0; i < n; i++) {
+            const uint32_t k = number[i];
+            uint32_t next;
+            const uint32_t goes_on = skb_group_step(
+                n_registers, 1, groups[k], at[i], x[k], ends, &next);
+            payloads[k] = next;
+            at[left] = next;
+            number[left] = k;
+            left += (int) goes_on;
+        }
+        n = left;
+    }
+}
+
+SKB_APART SKB_GROUPED static void skb_walk_few_in_groups(
+    const skb_forest* forest, const int32_t* trees, int n_trees, const skb_rows* rows,
+    uint32_t* payloads)
+{
+    const int d = forest->n_features;
+    if (d <= 16) skb_walk_few_in_registers(1, forest, trees, n_trees, rows, payloads);
+    else if (d <= 32)
+        skb_walk_few_in_registers(2, forest, trees, n_trees, rows, payloads);
+    else if (d <= 64)
+        skb_walk_few_in_registers(4, forest, trees, n_trees, rows, payloads);
+    else skb_walk_few_in_registers(8, forest, trees, n_trees, rows, payloads);
+}
+#else
+#define skb_walk_few_in_groups(forest, trees, n_trees, rows, payloads)
+#endif
+
 /* The payloads of a few rows in several trees, tree by tree: at most SKB_WALKERS. */
 static void skb_walk_few(
     const skb_forest* forest, const int32_t* trees, int n_trees, const skb_rows* rows,
     uint32_t* payloads)
 {
-    if (forest->wide) skb_walk_few_rows(1, forest, trees, n_trees, rows, payloads);
+    if (forest->groups) skb_walk_few_in_groups(forest, trees, n_trees, rows, payloads);
+    else if (forest->wide) skb_walk_few_rows(1, forest, trees, n_trees, rows, payloads);
     else skb_walk_few_rows(0, forest, trees, n_trees, rows, payloads);
 }
 
