@@ -407,6 +407,7 @@ def reduce_bounds(
     const double[::1] counts,
     const double[:, ::1] totals,
     double[:, ::1] bounds,
+    int[::1] removed,
     int n_threads,
 ):
     """Mean and lower confidence bound of each candidate's swaps; the least of each.
@@ -435,6 +436,8 @@ def reduce_bounds(
         Sums of the variate over all references that are not known.
     bounds : ndarray of shape (2, n_arms)
         Written: the least mean and the least lower bound over the medoids to remove.
+    removed : ndarray of shape (n_arms,)
+        Written: the medoid of the least mean; 0 for BUILD.
     n_threads : int
         OpenMP threads.
     """
@@ -447,7 +450,7 @@ def reduce_bounds(
         last = min(first + TILE, n_arms)
         _bounds_tile(
             known[t], sums[t], &n, quantiles, counts, totals[first:last],
-            bounds[0, first:last], bounds[1, first:last],
+            bounds[0, first:last], bounds[1, first:last], removed[first:last],
         )
 
 
@@ -460,6 +463,7 @@ cdef void _bounds_tile(
     const double[:, ::1] totals,
     double[::1] means,
     double[::1] lower,
+    int[::1] removed,
 ) noexcept nogil:
     cdef Py_ssize_t i, l, own, e, n_groups = known.shape[0], width = means.shape[0]
     cdef Py_ssize_t group = WITH_VARIATE if counts.shape[0] else MOMENTS
@@ -477,6 +481,7 @@ cdef void _bounds_tile(
     for i in range(width):
         means[i] = INFINITY
         lower[i] = INFINITY
+        removed[i] = 0
     for l in range(max(n_groups - 1, 1)):
         own = (1 + l) * group if swap else 0
         has_variate = (
@@ -512,5 +517,7 @@ cdef void _bounds_tile(
                     radius = radius * sqrt(variance / max(n_used - 1.0, 1.0))
                 elif radius < INFINITY:
                     radius = 0.0
-            means[i] = min(means[i], value)
+            if value < means[i]:
+                means[i] = value
+                removed[i] = l
             lower[i] = min(lower[i], value - radius)
