@@ -39,9 +39,7 @@ KERNELS = [
 
 # What is longer or wider. Nothing is to be added, and what is split is to be taken out.
 LONG_FILES = {
-    "cluster/_kmedoids.py",
     "ensemble/_boosting/_growing/histogram.pyx",
-    "cluster/_sampled_passes.pyx",
     "ensemble/_patches.py",
     "neighbors/_coordinate_sample.pyx",
     "neighbors/_quantized/_search.pyx",

@@ -2,8 +2,8 @@
 
 One way through the files, each with one subject:
 
-- ``_kmedoids``: :class:`BanditKMedoids`, the estimator: fit, prediction, hand-over
-- ``_samples``: samples, weights and first medoids of the caller, checked
+- ``_kmedoids``: :class:`BanditKMedoids`, the estimator; ``_prediction``: its prediction
+- ``_samples``: samples, weights, ``n_clusters`` and ``init`` of the caller, checked
 - ``_weighted_samples``: equal ones merged (kernel: ``_equal_rows``), heavy ones first
 - ``_silhouette``: :func:`medoid_silhouette`, and the choice of the number of clusters
 - ``_distances``: a folder: where distances come from, by *position* in one random order
@@ -15,6 +15,7 @@ One way through the files, each with one subject:
 - ``_survivors``: the arms that are still in a search
 - ``_distance_variate``: what squared distances say of all arms
 - ``_sampled_passes``, ``_exact_passes``: the kernels of passes over distances
+- ``_arm_bounds``: means and confidence bounds of the arms after a sampled pass
 
 Confidence radii and control variates come from :mod:`sklearn_bandit.bandit`.
 """

@@ -1,4 +1,4 @@
-"""The estimator: validation, choice of the algorithm, restarts, hand-over."""
+"""The estimator: its parameters, and the way of a fit through the other files."""
 
 import warnings
 from contextlib import nullcontext
@@ -9,12 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -22,18 +17,18 @@ from .._compat import (
     VALID_METRICS,
     Interval,
     StrOptions,
-    _check_sample_weight,
     _fit_context,
-    check_is_fitted,
     with_callbacks,
 )
 from .._core.progress import ProgressMixin
 from .._core.thread_start import keep_threads, start_threads
 from .._core.unchanged import unchanged_on_failure
-from ._distances import call_metric, distances_between, fix_params, make_distances
+from ._distances import fix_params, make_distances
 from ._medoid_state import SMALL
+from ._prediction import MedoidPrediction, without_nan
 from ._samples import (
     check_init,
+    check_n_clusters,
     check_samples,
     check_weights,
     n_samples_of,
@@ -44,13 +39,7 @@ from ._starts import Sources, Starts, choose_algorithm, make_search
 from ._weighted_samples import draw_order, merge_samples
 
 
-class BanditKMedoids(
-    ProgressMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    ClusterMixin,
-    BaseEstimator,
-):
+class BanditKMedoids(ProgressMixin, MedoidPrediction, ClusterMixin, BaseEstimator):
     """k-medoids clustering with the quality of PAM in almost linear time.
 
     k-medoids chooses `n_clusters` of the samples, the medoids, such that the sum of the
@@ -301,7 +290,7 @@ class BanditKMedoids(
         Callbacks see `shown`.
         """
         X = check_samples(self, X, reset=True)
-        candidates = self._numbers_of_clusters()
+        candidates = check_n_clusters(self)
         weights, exponent = check_weights(X, sample_weight, candidates[-1])
         params = fix_params(X, self.metric, self.metric_params)
         init = check_init(self, X, weights, params)
@@ -362,29 +351,6 @@ class BanditKMedoids(
         self.n_distance_evaluations_ = n_calls
         return starts.n_truncated, all(outcome.converged for outcome in outcomes)
 
-    def _numbers_of_clusters(self):
-        """Return the numbers of clusters to try, ascending."""
-        if not isinstance(self.n_clusters, str):
-            return [self.n_clusters]
-        k_range = np.asarray(self.k_range)
-        if k_range.shape != (2,) or k_range.dtype.kind not in "iu":
-            raise ValueError(
-                "k_range must be the least and the largest number of clusters, got "
-                f"{self.k_range!r}."
-            )
-        least, most = k_range.tolist()
-        if not 2 <= least <= most:
-            raise ValueError(
-                f"k_range must be two numbers of at least 2, ascending, got "
-                f"{self.k_range!r}."
-            )
-        if not isinstance(self.init, str):
-            raise ValueError(
-                'init must be a name with n_clusters="auto": samples or coordinates '
-                "are for one number of clusters."
-            )
-        return list(range(least, most + 1))
-
     def _distances(self, X, params, order, n_threads):
         """Return where distances come from."""
         return make_distances(
@@ -431,7 +397,7 @@ class BanditKMedoids(
         self.labels_[used] = labels
         if len(used) < n_samples:
             rest = np.setdiff1d(np.arange(n_samples), used)
-            to_medoids = _without_nan(self._to_medoids(take_samples(X, rest)))
+            to_medoids = without_nan(self._to_medoids(take_samples(X, rest)))
             self.labels_[rest] = to_medoids.argmin(axis=1)
 
     def _warn(self, n_truncated, converged):
@@ -459,73 +425,6 @@ class BanditKMedoids(
                 stacklevel=3,
             )
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Compute the distance of each sample to each medoid.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or sequence
-            New samples. If `metric` is "precomputed", their distances to all the
-            samples of `fit`.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_samples, n_clusters)
-            The distances.
-        """
-        check_is_fitted(self)
-        return self._to_medoids(check_samples(self, X, reset=False))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the nearest medoid of each sample.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or sequence
-            New samples; see `transform`.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Number of the cluster.
-        """
-        distances = _without_nan(self.transform(X))
-        return distances.argmin(axis=1).astype(np.intc)
-
-    def score(
-        self, X: Any, y: None = None, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Return the negative sum of the distances to the nearest medoid.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or sequence
-            New samples; see `transform`.
-        y : Ignored
-            Present for API consistency.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts.
-
-        Returns
-        -------
-        score : float
-            Greater is better.
-        """
-        nearest = _without_nan(self.transform(X)).min(axis=1)
-        if sample_weight is not None:
-            nearest = nearest * _check_sample_weight(sample_weight, nearest)
-        return -float(nearest.sum())
-
-    def _to_medoids(self, X):
-        if callable(self.metric):
-            centers = self.cluster_centers_
-            return call_metric(
-                self.metric, X, centers, self._params, self.metric_batched
-            )
-        if self.metric == "precomputed":
-            return np.ascontiguousarray(X[:, self.medoid_indices_])
-        return distances_between(X, self.cluster_centers_, self.metric, self._params)
-
     def __sklearn_is_fitted__(self):
         return hasattr(self, "n_distance_evaluations_")
 
@@ -536,14 +435,3 @@ class BanditKMedoids(
         tags.input_tags.allow_nan = self.metric == "nan_euclidean"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-    @property
-    def _n_features_out(self):
-        return self.n_clusters_
-
-
-def _without_nan(distances):
-    """Return distances that can be compared."""
-    if np.isnan(distances).any():
-        raise ValueError("The distances contain NaN.")
-    return distances

@@ -15,10 +15,11 @@ from math import ceil, prod
 import numpy as np
 
 from ..bandit import ControlVariate
+from ._arm_bounds import reduce_means
 from ._distance_variate import distance_variate
 from ._distances import ARM_TILE, TileCache
 from ._medoid_state import MedoidState
-from ._sampled_passes import accumulate, pack_references, reduce_means
+from ._sampled_passes import accumulate, pack_references
 from ._survivors import Survivors
 
 # Sums that take more memory than this are given back after each search.

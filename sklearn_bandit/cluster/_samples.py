@@ -1,4 +1,4 @@
-"""Samples, weights and first medoids as the caller gives them, checked."""
+"""Samples, weights, numbers of clusters and first medoids of the caller, checked."""
 
 import numpy as np
 from scipy import sparse
@@ -129,6 +129,36 @@ def check_weights(X, sample_weight, n_clusters):
             f"{'' if n_used == n_samples else ', counting positive weights'}."
         )
     return weights, exponent
+
+
+def check_n_clusters(estimator):
+    """Return the numbers of clusters to try, ascending.
+
+    Parameters
+    ----------
+    estimator : BanditKMedoids
+        Has `n_clusters`, `k_range` and `init`.
+    """
+    if not isinstance(estimator.n_clusters, str):
+        return [estimator.n_clusters]
+    k_range = np.asarray(estimator.k_range)
+    if k_range.shape != (2,) or k_range.dtype.kind not in "iu":
+        raise ValueError(
+            "k_range must be the least and the largest number of clusters, got "
+            f"{estimator.k_range!r}."
+        )
+    least, most = k_range.tolist()
+    if not 2 <= least <= most:
+        raise ValueError(
+            f"k_range must be two numbers of at least 2, ascending, got "
+            f"{estimator.k_range!r}."
+        )
+    if not isinstance(estimator.init, str):
+        raise ValueError(
+            'init must be a name with n_clusters="auto": samples or coordinates '
+            "are for one number of clusters."
+        )
+    return list(range(least, most + 1))
 
 
 def check_init(estimator, X, weights, params):

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._arm_bounds import reduce_bounds
 from ._distances import ARM_TILE
-from ._sampled_passes import reduce_bounds
 
 
 class SampleSizes(NamedTuple):
