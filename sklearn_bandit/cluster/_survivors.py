@@ -132,7 +132,6 @@ class Survivors:
         self.sums = _take(self.sums, which)
         self._totals = self._totals[which]
 
-
     @classmethod
     def join(cls, parts):
         """Return the arms of several parts, in their order, as one.
