@@ -171,7 +171,7 @@ def test_intervals_cover_a_rare_part():
     rng = np.random.default_rng(0)
     X = np.repeat([0.0, 10.0], 10_000)
     X[rng.choice(len(X), 200, replace=False)] = 5.0
-    X, medoids = X[:, None], [int(np.flatnonzero(X == v)[0]) for v in (0.0, 10.0)]
+    X, medoids = X[:, None], [int(np.flatnonzero(v == X)[0]) for v in (0.0, 10.0)]
     exact = by_hand(X, medoids).mean()
     n_missed = 0
     for seed in range(100):
