@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import make_blobs
 
 from sklearn_bandit.cluster import BanditKMedoids
+from sklearn_bandit.inspection import SilhouetteDisplay
 
 X, _ = make_blobs(20_000, 8, centers=6, cluster_std=2.5, random_state=0)
 kmedoids = BanditKMedoids("auto", k_range=(2, 12), random_state=0).fit(X)
@@ -29,4 +30,14 @@ plt.errorbar(
 plt.axvline(silhouettes.best, color="tab:orange", linestyle="--")
 plt.xlabel("number of clusters")
 plt.ylabel("mean silhouette of medoids")
+plt.show()
+
+# %%
+# The silhouettes of the samples, cluster by cluster, for the number that was chosen and
+# for a smaller one.
+figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+for k, ax in zip((4, kmedoids.n_clusters_), axes, strict=True):
+    model = BanditKMedoids(k, random_state=0).fit(X)
+    display = SilhouetteDisplay.from_estimator(model, X, ax=ax)
+    print(f"{k} clusters: mean silhouette {display.mean:.3f}")
 plt.show()

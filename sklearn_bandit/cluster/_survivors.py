@@ -85,8 +85,7 @@ class Survivors:
 
     def bound(self, quantiles):
         """Find means and lower bounds of all arms from their sums; see `eliminate`."""
-        bounds = np.empty((2, len(self)))
-        self.removed = np.empty(len(self), dtype=np.intc)
+        bounds = np.empty((3, len(self)))
         n_sampled = self.n_used - self.first
         reduce_bounds(
             self.known,
@@ -96,10 +95,10 @@ class Survivors:
             self.comparison.variate.counts(self.n_used, self.first),
             self._totals,
             bounds,
-            self.removed,
             self._n_threads,
         )
-        self.means, self.lower = bounds
+        self.means, self.lower, removed = bounds
+        self.removed = removed.astype(np.intc)
 
     def restart(self, shift, comparison):
         """Make the sample known, its sums less those of a new leader.

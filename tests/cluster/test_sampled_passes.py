@@ -60,10 +60,10 @@ def run(p, k, group, power=0, n_threads=2):
 
 def bounds_of(known, sums, sizes, quantiles, variate=NO_VARIATE, n_threads=2):
     """Means and lower bounds, and the medoids that the least means remove."""
-    bounds, removed = np.empty((2, N)), np.empty(N, dtype=np.intc)
+    bounds = np.empty((3, N))
     sizes = SampleSizes(*sizes)
-    reduce_bounds(known, sums, sizes, quantiles, *variate, bounds, removed, n_threads)
-    return *bounds, removed
+    reduce_bounds(known, sums, sizes, quantiles, *variate, bounds, n_threads)
+    return bounds
 
 
 @pytest.mark.parametrize("k", [0, K])
