@@ -75,9 +75,10 @@ def test_auto_is_the_choice_of_the_exact_silhouettes(n_samples):
     n_same, n_runs = 0, 20
     for seed in range(n_runs):
         X = blobs(n_samples, 3 + seed % 4, seed)
-        model = BanditKMedoids("auto", k_range=(2, 8), random_state=seed).fit(X)
+        model = BanditKMedoids("auto", k_range=(2, 8), random_state=seed, n_jobs=1)
+        model.fit(X)
         exact = [
-            BanditKMedoids(k, random_state=seed).fit(X).medoid_indices_
+            BanditKMedoids(k, random_state=seed, n_jobs=1).fit(X).medoid_indices_
             for k in range(2, 9)
         ]
         best = 2 + int(np.argmax([by_hand(X, m).mean() for m in exact]))
@@ -156,7 +157,7 @@ def test_distances_without_silhouettes(value, match):
 
 @pytest.mark.parametrize(
     ("weights", "match"),
-    [(np.zeros(20), "All weights are zero"), (-np.ones(20), "egative")],
+    [(np.zeros(20), "zero"), (-np.ones(20), "egative")],
 )
 def test_bad_weights_are_refused_before_any_distance(weights, match):
     def distance(i, j):
