@@ -153,7 +153,8 @@ class BanditSearch:
         loss is `value`, a better one is sought; it is among those returned.
         """
         clusters, sample = self.clusters, self.sample
-        quantiles = self._quantiles(delta)
+        n_rounds = 1 + max(ceil(log(sample.n / self.n_known, GROWTH)), 0)
+        quantiles = quantile_table(split_delta(delta, 1, 1, n_rounds))
         survivors = sample.survivors(clusters, leader, self.n_known, known, build=build)
         survivors.eliminate(quantiles, slack, self.dense)
         leaders = []
@@ -173,12 +174,6 @@ class BanditSearch:
             sample.extend(survivors, stop)
             survivors.eliminate(quantiles, slack, self.dense)
         return np.union1d(self._to_compute(survivors), leaders).astype(np.intp)
-
-    def _quantiles(self, delta):
-        """Return the radii, in units of the standard error, of each round's test."""
-        n_sampled = max(self.n_known, self.sample.block)
-        n_rounds = 1 + max(ceil(log(self.sample.n / n_sampled, GROWTH)), 0)
-        return quantile_table(split_delta(delta, 1, 1, n_rounds))
 
     def _budget(self):
         """Return the number of distances that a search may sample."""

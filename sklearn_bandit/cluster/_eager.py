@@ -10,9 +10,11 @@ computed exactly when few. The path is not PAM's and the optimum may be another 
 loss is as good on average.
 """
 
+from math import ceil, log2
+
 import numpy as np
 
-from ..bandit import split_delta
+from ..bandit import quantile_table, split_delta
 from ._bandit_pam import ROUNDING, BanditSearch, smallest
 from ._medoid_state import MedoidState
 from ._reference_sample import SampleRows, StopTest
@@ -147,16 +149,22 @@ class EagerSearch(BanditSearch):
                 break
             sample.extend(survivors, stop, keep=sample.distances.kept)
             survivors.eliminate(test.quantiles, test.slack)
+        if len(survivors) > self.max_exact and survivors.n_used == sample.n:
+            # Practically equal ones: the references that were left out decide.
+            sample.complete(survivors)
+            survivors.eliminate(test.quantiles, test.slack)
         return self._swap_one_of(self._to_compute(survivors))
 
     def _test(self, number):
         """Begin a test whether any arm improves the loss by more than `tol`."""
         clusters = self.clusters
         delta = split_delta(self.delta, 1, number)
+        # The sample doubles, beginning with a block.
+        n_most = max(self.sample.n - self._first, 1)
+        n_rounds = 2 + max(ceil(log2(n_most / self.sample.block)), 0)
+        quantiles = quantile_table(split_delta(delta, 1, 1, n_rounds))
         slack = (ROUNDING - self.tol) * clusters.in_scale(abs(clusters.loss))
-        return StopTest(
-            clusters, self.n_known, self._first, self._quantiles(delta), slack
-        )
+        return StopTest(clusters, self.n_known, self._first, quantiles, slack)
 
     def _best(self, survivors):
         """Return the arms that are best by estimate, for each medoid to remove."""

@@ -288,6 +288,14 @@ class Sample:
         self._add(survivors.comparison, arms, survivors.sums, start, stop, keep)
         survivors.n_used = stop
 
+    def complete(self, survivors):
+        """Add the references before the sample, so that all have been looked at."""
+        start, stop = survivors.n_known, survivors.first
+        comparison, arms = survivors.comparison, survivors.arms
+        kept = self.distances.kept
+        self._add(comparison, arms, survivors.sums, start, stop, kept)
+        survivors.first = start
+
     def _comparison(self, clusters, leader, n_known, build):
         """Compare with a leader, with a control variate if there is one."""
         variate = distance_variate(

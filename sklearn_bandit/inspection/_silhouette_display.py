@@ -170,5 +170,5 @@ class SilhouetteDisplay(_Display):
         ax.set(xlabel="silhouette", ylabel="cluster", xlim=(0, 1))
         ax.set_yticks(middles, [str(cluster) for cluster in clusters])
         ax.invert_yaxis()
-        ax.legend(loc="lower left")
+        ax.legend(loc="lower right")
         return self

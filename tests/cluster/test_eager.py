@@ -64,8 +64,8 @@ def test_loss_is_that_of_pam_on_average(hard_points):
         ).fit(X)
         ratios.append(eager.inertia_ / exact.inertia_)
         evaluations.append(eager.n_distance_evaluations_ / 2500**2)
-    # One ratio varies by 0.005: so does another local optimum of PAM's.
-    assert np.mean(ratios) < 1.004
+    # One ratio varies by 0.004; the mean of 48 was 0.9989.
+    assert np.mean(ratios) < 1.001
     assert np.mean(evaluations) < 0.35
 
 
@@ -86,3 +86,23 @@ def test_the_first_sample_need_not_be_whole_blocks(batch_size, hard_points):
     ).fit(X)
     exact = BanditKMedoids(4, algorithm="pam").fit(X)
     assert fit.inertia_ <= 1.02 * exact.inertia_
+
+
+def test_ties_are_decided_by_all_references(monkeypatch):
+    """Copies of medoids are left: the references of the trial count as well."""
+    completed = []
+    complete = _reference_sample.Sample.complete
+
+    def spy(sample, survivors):
+        complete(sample, survivors)
+        completed.append(survivors)
+
+    monkeypatch.setattr(_reference_sample.Sample, "complete", spy)
+    X = np.repeat(np.random.default_rng(0).standard_normal((30, 2)), 100, axis=0)
+    model = BanditKMedoids(
+        3, algorithm="eager", batch_size=64, max_exact=4, random_state=0
+    ).fit(X)
+    assert completed
+    assert all(s.first == s.n_known and s.n_used == 3000 for s in completed)
+    np.testing.assert_array_equal(completed[-1].lower, completed[-1].means)
+    assert best_change(X, model.medoid_indices_) >= -1e-6
