@@ -91,8 +91,9 @@ def reduce_bounds(
         are clusters for SWAP, none without a variate.
     totals : ndarray of shape (n_arms, n_groups)
         Sums of the variate over all references that are not known.
-    bounds : ndarray of shape (2, n_arms)
-        Written: the least mean and the least lower bound over the medoids to remove.
+    bounds : ndarray of shape (3, n_arms)
+        Written: the least mean and the least lower bound over the medoids to remove,
+        and the medoid of the least mean; 0 for BUILD.
     n_threads : int
         OpenMP threads.
     """
@@ -105,7 +106,7 @@ def reduce_bounds(
         last = min(first + TILE, n_arms)
         _bounds_tile(
             known[t], sums[t], &n, quantiles, counts, totals[first:last],
-            bounds[0, first:last], bounds[1, first:last],
+            bounds[:, first:last],
         )
 
 
@@ -116,10 +117,9 @@ cdef void _bounds_tile(
     const double[::1] quantiles,
     const double[::1] counts,
     const double[:, ::1] totals,
-    double[::1] means,
-    double[::1] lower,
+    double[:, :] bounds,
 ) noexcept nogil:
-    cdef Py_ssize_t i, l, own, e, n_groups = known.shape[0], width = means.shape[0]
+    cdef Py_ssize_t i, l, own, e, n_groups = known.shape[0], width = bounds.shape[1]
     cdef Py_ssize_t group = WITH_VARIATE if counts.shape[0] else MOMENTS
     cdef Py_ssize_t largest = quantiles.shape[0] - 1
     cdef bint swap = n_groups > 1, has_variate
@@ -133,8 +133,9 @@ cdef void _bounds_tile(
     if n_used < 1.0:
         factor = 0.0 if rest < 1.0 else INFINITY
     for i in range(width):
-        means[i] = INFINITY
-        lower[i] = INFINITY
+        bounds[0, i] = INFINITY
+        bounds[1, i] = INFINITY
+        bounds[2, i] = 0.0
     for l in range(max(n_groups - 1, 1)):
         own = (1 + l) * group if swap else 0
         has_variate = (
@@ -170,5 +171,7 @@ cdef void _bounds_tile(
                     radius = radius * sqrt(variance / max(n_used - 1.0, 1.0))
                 elif radius < INFINITY:
                     radius = 0.0
-            means[i] = min(means[i], value)
-            lower[i] = min(lower[i], value - radius)
+            if value < bounds[0, i]:
+                bounds[0, i] = value
+                bounds[2, i] = l
+            bounds[1, i] = min(bounds[1, i], value - radius)

@@ -146,26 +146,21 @@ class BanditSearch:
         self._n_swap_searches += 1
         return step_delta(delta, self._n_swap_searches, self.clusters.n_clusters)
 
-    def _eliminate(
-        self, leader, slack, delta, known=None, value=None, *, build, first=None
-    ):
+    def _eliminate(self, leader, slack, delta, known, value, *, build):
         """Arms that may be better than a leader of given costs, few enough to compute.
 
-        With `value`, the loss or its change by the leader, a better one is sought if
-        very many arms seem to be better; it is among those returned. The sample begins
-        at the position `first`, or where the known references end.
+        If very many arms seem to be better than the leader, whose loss or change of the
+        loss is `value`, a better one is sought; it is among those returned.
         """
-        clusters, sample, n = self.clusters, self.sample, self.sample.n
-        n_rounds = 1 + max(ceil(log(n / max(self.n_known, sample.block), GROWTH)), 0)
+        clusters, sample = self.clusters, self.sample
+        n_rounds = 1 + max(ceil(log(sample.n / self.n_known, GROWTH)), 0)
         quantiles = quantile_table(split_delta(delta, 1, 1, n_rounds))
-        survivors = sample.survivors(
-            clusters, leader, self.n_known, known, build=build, first=first
-        )
+        survivors = sample.survivors(clusters, leader, self.n_known, known, build=build)
         survivors.eliminate(quantiles, slack, self.dense)
-        budget = max(SAMPLE_BUDGET * self.max_exact * n, LEAST_BUDGET)
         leaders = []
+        budget = self._budget()
         while not self._is_few(survivors):
-            if value is not None and self._may_be_poor(survivors):
+            if self._may_be_poor(survivors):
                 arm, found, leader = self._best_survivor(survivors, build)
                 if clusters.is_improvement(found - value, self.tol):
                     sample.change_leader(survivors, leader)
@@ -178,12 +173,21 @@ class BanditSearch:
                 break
             sample.extend(survivors, stop)
             survivors.eliminate(quantiles, slack, self.dense)
-        survivors.keep(np.flatnonzero(~np.isin(survivors.arms, clusters.medoids)))
+        return np.union1d(self._to_compute(survivors), leaders).astype(np.intp)
+
+    def _budget(self):
+        """Return the number of distances that a search may sample."""
+        return max(SAMPLE_BUDGET * self.max_exact * self.sample.n, LEAST_BUDGET)
+
+    def _to_compute(self, survivors):
+        """Return the survivors that are computed exactly."""
+        is_medoid = np.isin(survivors.arms, self.clusters.medoids)
+        survivors.keep(np.flatnonzero(~is_medoid))
         if len(survivors) > self.max_exact:
-            if survivors.n_used < n:
+            if survivors.n_used < survivors.n_total:
                 self.n_truncated += 1
             survivors.keep(smallest(survivors.means, self.max_exact))
-        return np.union1d(survivors.arms, leaders).astype(np.intp)
+        return survivors.arms
 
     def _may_be_poor(self, survivors):
         """Whether so many arms are left that the leader may be far from the best."""

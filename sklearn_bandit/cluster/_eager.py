@@ -1,32 +1,32 @@
 """A local optimum under single swaps, by whichever swaps come first.
 
-BUILD and a first descent run on the leading references alone. Then swaps are made as
-soon as they improve the exact loss, looking only at the arms that the sample likes
-best; several of them share the rows of one look. Very many arms are looked at in turns,
-a part at a time. When no look improves, a stop test over all arms decides: arms whose
-change may be an improvement are sampled further, on references that no medoid was
-chosen on, and computed exactly when few. The path is not PAM's and the optimum may be
-another one; its loss is as good on average.
+BUILD and a first descent run on the leading positions alone. Then arms are compared
+with the present medoids on further references, helped by what is known of them on all
+(`_distance_variate`): first some arms, then all. Those that are best by estimate are
+computed exactly, and swaps are made as soon as they improve the loss; several of them
+share the rows of one comparison. Where none improves, the comparison of all arms goes
+on as a stop test: those whose change may be an improvement are sampled further, and
+computed exactly when few. The path is not PAM's and the optimum may be another one; its
+loss is as good on average.
 """
+
+from math import ceil, log2
 
 import numpy as np
 
-from ..bandit import split_delta
+from ..bandit import quantile_table, split_delta
 from ._bandit_pam import ROUNDING, BanditSearch, smallest
 from ._medoid_state import MedoidState
-from ._reference_sample import SampleRows
+from ._reference_sample import SampleRows, StopTest
 
 # BUILD and the first descent run on the leading positions alone, as arms and as
 # references: on so many blocks of them, and on so many for each cluster.
 TRIAL_BLOCKS = 4
 TRIAL_REFERENCES = 100
 
-# Blocks of references that a look is at.
-LOOK_BLOCKS = 2
-
-# Arms of one look: their tiles fit into the default cache. A multiple of the arms that
-# are passed over together.
-PART = 2**17
+# Each time that arms are looked at, there are so many times as many of them, until they
+# are all: the swaps that a few arms allow cost little, and are not left to all of them.
+MORE_ARMS = 8
 
 # Arms of one look, whose exact rows are computed together: as many as a quarter of the
 # block, so that small blocks mean few distances, and at most this many, or so many for
@@ -50,9 +50,6 @@ class EagerSearch(BanditSearch):
         The medoids of BUILD and the first descent, by the leading references alone.
     """
 
-    # Stop tests are few: what they compute hardly serves again.
-    dense = 0.7
-
     def __init__(self, clusters, sample, *args):
         super().__init__(clusters, sample, *args)
         n_heavy = sample.n_heavy
@@ -71,22 +68,17 @@ class EagerSearch(BanditSearch):
             clusters.n_threads,
         )
         # The first medoids fit the references of the trial better than others: a swap
-        # seems worse there than it is. Looks and stop tests are on others, unless there
-        # are too few.
+        # seems worse there than it is. Tests are on others, unless there are too few.
         self.n_known, self._first = n_heavy, rows.n
         if 2 * rows.n > sample.n:
             self.n_known = rows.n
-        self._parts = [
-            range(first, min(first + PART, sample.n))
-            for first in range(0, sample.n, PART)
-        ]
 
     def start(self, medoids=None):
         """Begin from these medoids, or from none for BUILD."""
         super().start()
         self.trial.set([] if medoids is None else medoids)
         self._candidates = []
-        self._n_looks = 0
+        self._n_arms = self.trial.n
 
     def finish(self):
         """End a start: leave its result in the clusters."""
@@ -105,11 +97,15 @@ class EagerSearch(BanditSearch):
             if self._swap_on_sample():
                 return True
             self.finish()
-        return (
-            self._swap_one_of(self._candidates)
-            or any(self._swap_one_of(self._look()) for _ in self._parts)
-            or self._swap_one_of(self._undecided())
-        )
+        if self._swap_one_of(self._candidates):
+            return True
+        while self._n_arms < self.sample.n:
+            self._n_arms = min(MORE_ARMS * self._n_arms, self.sample.n)
+            if self._n_arms < self.sample.n:
+                survivors = self.sample.screen(self._test(1), range(self._n_arms))
+                if self._swap_one_of(self._best(survivors)):
+                    return True
+        return self._swap_one_of_all()
 
     def _swap_on_sample(self):
         trial = self.trial
@@ -134,32 +130,49 @@ class EagerSearch(BanditSearch):
         clusters.replace(removed, arm)
         return True
 
-    def _look(self):
-        """Arms of the next part that the sample likes best.
+    def _swap_one_of_all(self):
+        """Make a swap if there is one that improves by more than `tol`."""
+        # A test that finds a swap is followed by another: test t gets 1 / (t (t + 1)).
+        self._n_swap_searches += 1
+        sample, test = self.sample, self._test(self._n_swap_searches)
+        survivors = sample.screen(test, range(sample.n))
+        best = self._best(survivors)
+        if self._swap_one_of(best):
+            return True
+        survivors.keep(np.flatnonzero(~np.isin(survivors.arms, best)))
+        budget = self._budget()
+        while not self._is_few(survivors):
+            n_sampled = survivors.n_used - survivors.first
+            stop = sample.whole_blocks(survivors.n_used + n_sampled)
+            budget -= len(survivors) * (stop - survivors.n_used)
+            if budget < 0:
+                break
+            sample.extend(survivors, stop, keep=sample.distances.kept)
+            survivors.eliminate(test.quantiles, test.slack)
+        if len(survivors) > self.max_exact and survivors.n_used == sample.n:
+            # Practically equal ones: the references that were left out decide.
+            sample.complete(survivors)
+            survivors.eliminate(test.quantiles, test.slack)
+        return self._swap_one_of(self._to_compute(survivors))
 
-        A look is at the references that the stop test begins with.
-        """
-        arms = self._parts[self._n_looks % len(self._parts)]
-        self._n_looks += 1
-        means, removed = self.sample.estimates(
-            self.clusters, self._first, LOOK_BLOCKS * self.sample.block, arms
-        )
+    def _test(self, number):
+        """Begin a test whether any arm improves the loss by more than `tol`."""
+        clusters = self.clusters
+        delta = split_delta(self.delta, 1, number)
+        # The sample doubles, beginning with a block.
+        n_most = max(self.sample.n - self._first, 1)
+        n_rounds = 2 + max(ceil(log2(n_most / self.sample.block)), 0)
+        quantiles = quantile_table(split_delta(delta, 1, 1, n_rounds))
+        slack = (ROUNDING - self.tol) * clusters.in_scale(abs(clusters.loss))
+        return StopTest(clusters, self.n_known, self._first, quantiles, slack)
+
+    def _best(self, survivors):
+        """Return the arms that are best by estimate, for each medoid to remove."""
         n_best = min(
             max(N_CANDIDATES, CLUSTER_CANDIDATES * self.clusters.n_clusters),
             max(self.sample.block // 4, 1),
         )
-        return arms.start + best_of_each(means, removed, n_best)
-
-    def _undecided(self):
-        """Do the stop test: return the arms that may improve by more than `tol`."""
-        clusters = self.clusters
-        # A stop test that fails is followed by another: test t gets 1 / (t (t + 1)).
-        self._n_swap_searches += 1
-        delta = split_delta(self.delta, 1, self._n_swap_searches)
-        slack = (ROUNDING - self.tol) * clusters.in_scale(abs(clusters.loss))
-        return self._eliminate(
-            clusters.present(), slack, delta, build=False, first=self._first
-        )
+        return survivors.arms[best_of_each(survivors.means, survivors.removed, n_best)]
 
 
 def best_of_each(means, removed, n):

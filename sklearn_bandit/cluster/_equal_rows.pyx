@@ -8,7 +8,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
 
 cdef enum:
-    # From multiplication of two 32-bit halves; see `_mixed`.
+    # Bits of half a hash.
     HALF = 32
 
 

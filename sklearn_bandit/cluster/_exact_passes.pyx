@@ -22,6 +22,10 @@ cdef enum:
     STRIP = 512
     TRANSPOSED = 64
     SEGMENT = 4096
+    # Numbers of a cache line, of either type at least.
+    ALIGNED = 16
+    # Samples whose nearest medoids are found together.
+    NEAREST = 1024
     # Sums of one thread stay within this many bytes, a quarter of a 512 KB L2: with
     # many clusters there are fewer arms at a time.
     SCRATCH_BYTES = 131072
@@ -110,8 +114,8 @@ def _exact_sums(
     cdef Py_ssize_t n_segments = (n + SEGMENT - 1) // SEGMENT
     cdef double[:, :, :, ::1] sums = np.zeros((n_segments, n_strips, n_planes, strip))
     dtype = np.float32 if floating is float else np.float64
-    cdef floating[:, :, ::1] scratch = np.empty(
-        (n_threads, TRANSPOSED, strip), dtype=dtype
+    cdef floating[:, ::1] scratch = np.empty(
+        (n_threads, TRANSPOSED * (strip + ALIGNED)), dtype=dtype
     )
 
     for t in prange(
@@ -123,7 +127,7 @@ def _exact_sums(
         _add_strip(
             columns[start:stop, first:min(first + strip, n_arms)], weights[start:stop],
             nearest[start:stop], second[start:stop], labels[start:stop],
-            scratch[thread_num()], sums[t % n_segments, t // n_segments],
+            &scratch[thread_num(), 0], sums[t % n_segments, t // n_segments],
         )
     total = np.asarray(sums).sum(axis=0) if n_segments > 1 else np.asarray(sums)[0]
     return total.transpose(1, 0, 2).reshape(n_planes, -1)[:, :n_arms]
@@ -135,24 +139,24 @@ cdef void _add_strip(
     const floating[::1] nearest,
     const floating[::1] second,
     const int[::1] labels,
-    floating[:, ::1] scratch,
+    floating* scratch,
     double[:, ::1] sums,
 ) noexcept nogil:
     """Add some references to the sums of some arms; without labels, for BUILD."""
-    cdef Py_ssize_t n = columns.shape[0], width = columns.shape[1], j, i, block, last
+    cdef Py_ssize_t n = columns.shape[0], width = columns.shape[1], j, block, last
     cdef bint contiguous = columns.strides[1] == sizeof(floating)
     cdef bint is_build = labels.shape[0] == 0
+    # An odd number of cache lines, so that a column does not fall into few of them.
+    cdef Py_ssize_t pitch = ((width + ALIGNED - 1) // ALIGNED | 1) * ALIGNED
     cdef const floating* row
 
     block = 0
     while block < n:
         last = min(block + TRANSPOSED, n)
         if not contiguous:
-            for i in range(width):
-                for j in range(block, last):
-                    scratch[j - block, i] = columns[j, i]
+            _transpose(columns[block:last], pitch, scratch)
         for j in range(block, last):
-            row = &columns[j, 0] if contiguous else &scratch[j - block, 0]
+            row = &columns[j, 0] if contiguous else scratch + (j - block) * pitch
             if is_build:
                 _exact_build_row(row, width, weights[j], nearest[j], &sums[0, 0])
             else:
@@ -161,6 +165,20 @@ cdef void _add_strip(
                     &sums[1 + labels[j], 0],
                 )
         block = last
+
+
+cdef void _transpose(
+    const floating[:, :] columns, Py_ssize_t pitch, floating* out
+) noexcept nogil:
+    """Copy some references of some arms to reference-major order."""
+    cdef Py_ssize_t n = columns.shape[0], i, j
+    cdef Py_ssize_t step = columns.strides[0] // <Py_ssize_t> sizeof(floating)
+    cdef const floating* column
+
+    for i in range(columns.shape[1]):
+        column = &columns[0, i]
+        for j in range(n):
+            out[j * pitch + i] = column[j * step]
 
 
 cdef simd_void _exact_build_row(
@@ -207,26 +225,54 @@ def nearest_two(
     n_threads : int
         OpenMP threads.
     """
-    cdef Py_ssize_t j, l
-    cdef floating d, d1, d2
-    cdef int label
-    for j in prange(
-        rows.shape[1], nogil=True, schedule="static", num_threads=n_threads
-    ):
-        d1 = INFINITY
-        d2 = INFINITY
-        label = 0
-        for l in range(rows.shape[0]):
-            d = rows[l, j]
-            if d < d1:
-                d2 = d1
-                d1 = d
-                label = l
-            elif d < d2:
-                d2 = d
-        nearest[j] = d1
-        second[j] = d2
-        labels[j] = label
+    cdef Py_ssize_t n = rows.shape[1], n_blocks = (n + NEAREST - 1) // NEAREST, p, j
+
+    for p in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
+        j = p * NEAREST
+        _nearest_of_block(
+            &rows[0, j], rows.shape[0], n, min(NEAREST, n - j), &nearest[j],
+            &second[j], &labels[j],
+        )
+
+
+cdef void _nearest_of_block(
+    const floating* rows,
+    int n_medoids,
+    Py_ssize_t pitch,
+    Py_ssize_t n,
+    floating* nearest,
+    floating* second,
+    int* labels,
+) noexcept nogil:
+    """Find the two nearest of the medoids, whose rows are `pitch` apart."""
+    cdef Py_ssize_t j
+    cdef int l
+    for j in range(n):
+        nearest[j] = INFINITY
+        second[j] = INFINITY
+        labels[j] = 0
+    for l in range(n_medoids):
+        _compare_row(rows + l * pitch, l, n, nearest, second, labels)
+
+
+cdef simd_void _compare_row(
+    const floating* row,
+    int l,
+    Py_ssize_t n,
+    floating* nearest,
+    floating* second,
+    int* labels,
+) noexcept nogil:
+    cdef Py_ssize_t j
+    cdef floating d, d1, far
+    for j in range(n):
+        d = row[j]
+        d1 = nearest[j]
+        # The farther of the two competes for the second place.
+        far = d1 if d < d1 else d
+        labels[j] = l if d < d1 else labels[j]
+        nearest[j] = d if d < d1 else d1
+        second[j] = far if far < second[j] else second[j]
 
 
 def assign(

@@ -339,6 +339,8 @@ class BanditKMedoids(ProgressMixin, MedoidPrediction, ClusterMixin, BaseEstimato
             best = outcomes[candidates.index(self.silhouettes_.best)]
         labels = best.labels[positions]
         self._hand_over(X, order[best.medoids], labels, merged.members, params)
+        # Samples of no weight get their labels there.
+        n_calls += (n_samples_of(X) - len(merged.members)) * len(best.medoids)
         with np.errstate(over="ignore"):
             self.inertia_ = float(np.ldexp(best.loss, exponent))
         if not isfinite(self.inertia_):

@@ -25,8 +25,16 @@ from ._survivors import Survivors
 # Sums that take more memory than this are given back after each search.
 REUSED_BYTES = 1 << 28
 
-# Tiles that are computed, kept and passed over together: 32 MB with 512 references.
-CHUNK_TILES = 32
+# Tiles that are computed, kept and passed over together: 8 MB with 512 references.
+CHUNK_TILES = 8
+
+# Blocks of references that arms are screened on if there is no control variate.
+PLAIN_BLOCKS = 2
+
+# Where more than the first share of the arms may improve, and less than the second do
+# by estimate, the arms are screened on twice as many references.
+CROWDED_SHARE = 0.25
+GOOD_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,11 @@ class Comparison:
         """Number of medoids that may be removed; 0 for BUILD."""
         return 0 if self.build else self.clusters.n_clusters
 
+    @property
+    def group(self):
+        """Planes of a group of sums with moments; see `accumulate`."""
+        return 6 if self.variate.exists else 3
+
     def references(self, start, stop, power):
         """Return some references as the kernels read them."""
         part = slice(start, stop)
@@ -66,6 +79,32 @@ class Comparison:
             power,
             self.build,
         )
+
+
+@dataclass(frozen=True)
+class StopTest:
+    """Whether any swap improves the loss.
+
+    Attributes
+    ----------
+    clusters : MedoidState
+        The medoids.
+    n_known : int
+        Leading references that are not estimated: whole blocks.
+    first : int
+        Position at which the sample of the others begins: whole blocks, and no less
+        than `n_known`. What is between is not looked at.
+    quantiles : ndarray
+        Radius in units of the standard error, by effective size.
+    slack : float
+        Arms with a lower bound up to this may improve.
+    """
+
+    clusters: MedoidState
+    n_known: int
+    first: int
+    quantiles: np.ndarray
+    slack: float
 
 
 class Sample:
@@ -120,63 +159,23 @@ class Sample:
         sums : ndarray
             What the means were computed from; until the next call.
         """
-        sums = self._plain_sums(clusters, 0, stop, arms, build)
-        return *self._best_means(clusters, sums, 1.0 / stop, arms), sums
-
-    def estimates(self, clusters, first, n_references, arms):
-        """Estimate the change by the best swap of some arms.
-
-        Parameters
-        ----------
-        clusters : MedoidState
-            The medoids so far.
-        first, n_references : int
-            Which references, and how many; the heavy ones are added.
-        arms : range
-            Positions.
-
-        Returns
-        -------
-        means, removed : ndarray of shape (len(arms),)
-            As of `means`.
-        """
-        n_heavy = self.n_heavy
-        first = min(first, max(self.n - n_references, 0) // self.block * self.block)
-        stop = min(first + n_references, self.n)
-        sums = self._plain_sums(clusters, first, stop, arms, build=False)
-        if n_heavy:
-            # The sample stands for all but the heavy ones.
-            sums *= (self.n - n_heavy) / (stop - first)
-            self._add(self._plain(clusters, False), self._range(arms), sums, 0, n_heavy)
-        scale = 1.0 / (self.n if n_heavy else stop - first)
-        return self._best_means(clusters, sums, scale, arms)
-
-    def _plain_sums(self, clusters, start, stop, arms, build):
-        """Sums of the costs of some arms over some references, without moments."""
-        sums = self._zeros("known", len(arms), clusters, build, 1)
-        comparison = self._plain(clusters, build)
-        self._add(comparison, self._range(arms), sums, start, stop)
-        return sums
-
-    def _plain(self, clusters, build):
-        """Compare with changing nothing."""
+        # Compared with changing nothing.
         present = np.zeros(clusters.n, np.float32) if build else clusters.present()
         variate = ControlVariate.absent(clusters.n)
-        return Comparison(clusters, present, variate, build)
+        comparison = Comparison(clusters, present, variate, build)
+        sums = self._zeros("known", len(arms), comparison, 1)
+        self._add(comparison, self._range(arms), sums, 0, stop)
+        means = np.empty(len(arms))
+        removed = np.empty(len(arms), dtype=np.intc)
+        reduce_means(sums, 1.0 / stop, means, removed)
+        medoids = [x - arms.start for x in clusters.medoids if x in arms]
+        means[medoids] = np.inf
+        return means, removed, sums
 
     def _range(self, arms):
         return self._arms[arms.start : arms.stop]
 
-    def _best_means(self, clusters, sums, scale, arms):
-        """Least mean of each arm, and the medoid that is removed."""
-        means = np.empty(len(arms))
-        removed = np.empty(len(arms), dtype=np.intc)
-        reduce_means(sums, scale, means, removed)
-        medoids = [x - arms.start for x in clusters.medoids if x in arms]
-        means[medoids] = np.inf
-        return means, removed
-
-    def survivors(self, clusters, leader, n_known, known=None, *, build, first=None):
+    def survivors(self, clusters, leader, n_known, known, *, build):
         """Compare all arms with the leader on the leading references.
 
         Parameters
@@ -186,16 +185,12 @@ class Sample:
         leader : ndarray of shape (n,)
             Costs of the leader, times the distances' scale.
         n_known : int
-            Leading references on which the medoids or the choice of the leader may
-            have depended: whole blocks. One more makes the sample.
-        known : ndarray, default=None
-            The sums of all arms on these references, if `means` has computed them; it
-            is changed.
+            Leading references on which the choice of the leader may have depended:
+            whole blocks. One more makes the sample.
+        known : ndarray
+            The sums of all arms on these references, from `means`; it is changed.
         build : bool
             Costs of BUILD rather than SWAP.
-        first : int, default=None
-            Position at which the sample begins: whole blocks, and no less than
-            `n_known`, which it is by default. What is between is not looked at.
 
         Returns
         -------
@@ -203,22 +198,60 @@ class Sample:
             All arms.
         """
         comparison = self._comparison(clusters, leader, n_known, build)
-        if known is None:
-            known = self._zeros("known", self.n, clusters, build, 1)
-            self._add(comparison, self._arms, known, 0, n_known)
-        else:
-            # They are relative to changing nothing, or to zero.
-            references = clusters.references(0, n_known)
-            present = 0.0 if build else references.nearest
-            gaps = present - leader[:n_known].astype(np.float64)
-            known[:, 0] += references.weights @ gaps
-        group = 6 if comparison.variate.exists else 3
-        sums = self._zeros("sums", self.n, clusters, build, group)
-        first = n_known if first is None else first
+        # They are relative to changing nothing, or to zero.
+        references = clusters.references(0, n_known)
+        present = 0.0 if build else references.nearest
+        gaps = present - leader[:n_known].astype(np.float64)
+        known[:, 0] += references.weights @ gaps
+        sums = self._zeros("sums", self.n, comparison, comparison.group)
         survivors = Survivors(
-            self._arms, known, sums, n_known, first, comparison, self._n_threads
+            self._arms, known, sums, n_known, n_known, comparison, self._n_threads
         )
-        self.extend(survivors, min(first + self.block, self.n))
+        self.extend(survivors, min(n_known + self.block, self.n))
+        return survivors
+
+    def screen(self, test, arms):
+        """Compare some arms with the present medoids on the references of a test.
+
+        A part of the arms at a time: what is dropped needs no memory.
+
+        Parameters
+        ----------
+        test : StopTest
+            What it is about.
+        arms : range
+            Positions.
+
+        Returns
+        -------
+        Survivors
+            The arms that may improve the loss.
+        """
+        clusters, n_known = test.clusters, test.n_known
+        comparison = self._comparison(clusters, clusters.present(), n_known, False)
+        n_blocks = 1 if comparison.variate.exists else PLAIN_BLOCKS
+        stop = min(test.first + n_blocks * self.block, self.n)
+        parts = []
+        for start in range(0, len(arms), CHUNK_TILES * ARM_TILE):
+            chunk = self._range(arms[start : start + CHUNK_TILES * ARM_TILE])
+            known = self._zeros("known", len(chunk), comparison, 1)
+            self._add(comparison, chunk, known, 0, n_known, self.distances.kept)
+            sums = self._zeros("sums", len(chunk), comparison, comparison.group)
+            part = Survivors(
+                chunk, known, sums, n_known, test.first, comparison, self._n_threads
+            )
+            self.extend(part, stop, keep=self.distances.kept)
+            part.bound(test.quantiles)
+            while start == 0 and stop < self.n and _is_crowded(part, test.slack):
+                # The others will need as many references.
+                stop = self.whole_blocks(2 * stop - test.first)
+                self.extend(part, stop, keep=self.distances.kept)
+                part.bound(test.quantiles)
+            part.keep(np.flatnonzero(part.lower <= test.slack))
+            parts.append(part)
+        survivors = Survivors.join(parts)
+        is_medoid = np.isin(survivors.arms, clusters.medoids)
+        survivors.keep(np.flatnonzero(~is_medoid))
         return survivors
 
     def change_leader(self, survivors, leader):
@@ -246,11 +279,22 @@ class Sample:
         """Round a number of references up to whole blocks, as far as there are any."""
         return min(ceil(n_references / self.block) * self.block, self.n)
 
-    def extend(self, survivors, stop):
-        """Add the references up to `stop` to the sums of the survivors alone."""
-        start = survivors.n_used
-        self._add(survivors.comparison, survivors.arms, survivors.sums, start, stop)
+    def extend(self, survivors, stop, *, keep=True):
+        """Add the references up to `stop` to the sums of the survivors alone.
+
+        Their distances need not be kept.
+        """
+        start, arms = survivors.n_used, survivors.arms
+        self._add(survivors.comparison, arms, survivors.sums, start, stop, keep)
         survivors.n_used = stop
+
+    def complete(self, survivors):
+        """Add the references before the sample, so that all have been looked at."""
+        start, stop = survivors.n_known, survivors.first
+        comparison, arms = survivors.comparison, survivors.arms
+        kept = self.distances.kept
+        self._add(comparison, arms, survivors.sums, start, stop, kept)
+        survivors.first = start
 
     def _comparison(self, clusters, leader, n_known, build):
         """Compare with a leader, with a control variate if there is one."""
@@ -259,7 +303,7 @@ class Sample:
         )
         return Comparison(clusters, leader, variate, build)
 
-    def _add(self, comparison, arms, sums, start, stop):
+    def _add(self, comparison, arms, sums, start, stop, keep=True):
         """Add the references from `start` to `stop` to the sums of some arms."""
         power = self.distances.power
         for t in range(0, len(sums), CHUNK_TILES):
@@ -268,7 +312,7 @@ class Sample:
             for first in range(start, stop, self.block):
                 last = min(first + self.block, self.n)
                 accumulate(
-                    self.tiles(chunk, first, last),
+                    self.tiles(chunk, first, last, keep=keep),
                     # Fewer than a block if `stop` is within it.
                     comparison.references(first, min(last, stop), power),
                     comparison.n_clusters,
@@ -277,14 +321,14 @@ class Sample:
                     self._n_threads,
                 )
 
-    def _zeros(self, purpose, n_arms, clusters, build, group):
+    def _zeros(self, purpose, n_arms, comparison, group):
         """Sums of all arms to begin with.
 
         Their memory serves all searches, unless there is very much of it: getting it
         anew would take longer than the passes.
         """
-        n_groups = 1 if build else 1 + clusters.n_clusters
-        shape = -(-n_arms // ARM_TILE), n_groups * group, ARM_TILE
+        n_planes = (1 + comparison.n_clusters) * group
+        shape = -(-n_arms // ARM_TILE), n_planes, ARM_TILE
         if 8 * prod(shape) > REUSED_BYTES:
             return np.zeros(shape)
         memory = self._memory.get(purpose, np.empty(0))
@@ -293,6 +337,13 @@ class Sample:
         sums = memory[: prod(shape)].reshape(shape)
         sums[:] = 0.0
         return sums
+
+
+def _is_crowded(part, slack):
+    """Whether so many arms are undecided that all of them should be sampled further."""
+    n_good = np.count_nonzero(part.means <= slack)
+    n_left = np.count_nonzero(part.lower <= slack)
+    return n_good < GOOD_SHARE * len(part) and n_left > CROWDED_SHARE * len(part)
 
 
 class SampleRows:

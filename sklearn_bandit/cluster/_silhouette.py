@@ -6,7 +6,7 @@ over all samples is estimated on a sample, within an interval.
 """
 
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf, log2
 from numbers import Integral, Real
 from typing import Any
 
@@ -32,6 +32,10 @@ CHUNK = 4096
 
 # Silhouettes are in [0, 1] for distances that are not negative.
 RANGE = 1.0
+
+# Distances that are negative by no more than this share of the largest are zero: the
+# correlation distance of equal rows is -2e-16.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -186,13 +190,13 @@ def medoid_silhouette(
     params = fix_params(X, metric, metric_params)
     n_samples = n_samples_of(X)
     medoids = _check_medoids(medoids, n_samples)
+    weights = _check_weights(sample_weight, n_samples)
     source = Silhouettes(X, [medoids], metric, params, metric_batched, n_jobs)
     order = None
-    if tol > 0 and sample_weight is None:
+    if tol > 0 and weights is None:
         order = check_random_state(random_state).permutation(n_samples)
     indices = np.arange(n_samples) if order is None else order
     values, labels, n_used, radius = [], [], 0, inf
-    n_rounds = 1 + max(int(np.ceil(np.log2(n_samples / BATCH))), 0)
     while n_used < n_samples and (order is None or radius > tol):
         stop = n_used + CHUNK if order is None else max(2 * n_used, BATCH)
         found, nearest = source(indices[n_used:stop])
@@ -200,16 +204,8 @@ def medoid_silhouette(
         labels.append(nearest[0])
         n_used += len(found[0])
         if order is not None:
-            share = split_delta(delta, 1, 1, n_rounds)
-            radius = mean_radius(np.concatenate(values), share, n_samples)
+            radius = mean_radius(np.concatenate(values), delta, n_samples)
     values = np.concatenate(values)
-    weights = None
-    if sample_weight is not None:
-        weights = _check_sample_weight(
-            sample_weight, values, dtype=np.float64, ensure_non_negative=True
-        )
-        if not weights.any():
-            raise ValueError("All weights are zero.")
     is_exact = n_used == n_samples
     return MedoidSilhouette(
         mean=float(np.average(values, weights=weights)),
@@ -223,10 +219,14 @@ def medoid_silhouette(
 
 
 def mean_radius(values, delta, n_total):
-    """Return the confidence radius of the mean of silhouettes."""
-    mean = values.mean()
-    reach = max(mean, RANGE - mean)
-    return bernstein_radius(values.var(), reach, len(values), delta, n_total)
+    """Return the confidence radius of the mean of silhouettes.
+
+    It holds after each of the doublings of a sample at once, so that it may decide
+    when to stop.
+    """
+    n_rounds = 1 + max(ceil(log2(n_total / BATCH)), 0)
+    share = split_delta(delta, 1, 1, n_rounds)
+    return bernstein_radius(values.var(), RANGE, len(values), share, n_total)
 
 
 def choose_n_clusters(source, inertias, sample_weight, delta, random_state):
@@ -275,7 +275,7 @@ def choose_n_clusters(source, inertias, sample_weight, delta, random_state):
             pull(np.arange(n_candidates), references)
     values = [np.concatenate(v) for v in values]
     n_used = np.array([len(v) for v in values])
-    share = split_delta(delta, n_candidates, 1, 1)
+    share = delta / n_candidates
     means = [np.average(v, weights=sample_weight) for v in values]
     radii = [
         0.0 if len(v) == n_samples else mean_radius(v, share, n_samples) for v in values
@@ -322,14 +322,14 @@ class Silhouettes:
         different = np.unique(np.concatenate(medoids))
         to_all = self._distances(samples, different)
         self.n_evaluations += to_all.size
-        if not (to_all >= 0).all():
-            raise ValueError("Silhouettes need distances that are not negative.")
+        _check_distances(to_all)
         values = np.empty((len(medoids), len(samples)))
         labels = np.empty((len(medoids), len(samples)), dtype=np.intc)
         for i, chosen in enumerate(medoids):
             to_medoids = to_all[:, np.searchsorted(different, chosen)]
             labels[i] = to_medoids.argmin(axis=1)
             two = np.partition(to_medoids, 1, axis=1)[:, :2].astype(np.float64)
+            np.maximum(two, 0.0, out=two)
             ratio = np.zeros(len(two))
             np.divide(two[:, 0], two[:, 1], out=ratio, where=two[:, 1] > 0)
             values[i] = RANGE - ratio
@@ -346,6 +346,26 @@ class Silhouettes:
         # Cancellation may leave a trace of the norm.
         found[samples[:, None] == medoids] = 0.0
         return found
+
+
+def _check_distances(distances):
+    """Refuse what has no silhouettes."""
+    if not np.isfinite(distances).all():
+        raise ValueError("Silhouettes need finite distances.")
+    if distances.min(initial=0.0) < -ROUNDING * distances.max(initial=0.0):
+        raise ValueError("Silhouettes need distances that are not negative.")
+
+
+def _check_weights(sample_weight, n_samples):
+    """Return the weights as an array; None if there are none."""
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(
+        sample_weight, np.empty(n_samples), dtype=np.float64, ensure_non_negative=True
+    )
+    if not weights.any():
+        raise ValueError("All weights are zero.")
+    return weights
 
 
 def _check_medoids(medoids, n_samples):

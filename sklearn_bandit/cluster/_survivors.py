@@ -1,5 +1,6 @@
 """The arms that are still in a search."""
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +40,8 @@ class Survivors:
     means, lower : ndarray
         Least mean and least lower bound over the swaps of each arm, relative to the
         leader and times the distances' scale.
+    removed : ndarray
+        The medoid that the swap of the least mean removes.
     n_used : int
         Position at which the sample ends.
     n_total : int
@@ -53,14 +56,14 @@ class Survivors:
         self.first = self.n_used = first
         self.n_total = comparison.clusters.n
         self.comparison = comparison
-        self.means = self.lower = None
+        self.means = self.lower = self.removed = None
         self._totals = comparison.variate.totals(arms)
         self._n_threads = n_threads
 
     def __len__(self):
         return len(self.arms)
 
-    def eliminate(self, quantiles, slack, dense):
+    def eliminate(self, quantiles, slack, dense=1.0):
         """Drop the arms that are worse than the leader.
 
         Parameters
@@ -70,11 +73,19 @@ class Survivors:
         slack : float
             Arms with a lower bound up to this survive: room for rounding, so that equal
             arms are told apart by exact sums only.
-        dense : float
+        dense : float, default=1.0
             While more than this share of all arms survives, none is dropped: their
             tiles need no gathering then, and the distances serve later searches.
         """
-        bounds = np.empty((2, len(self)))
+        self.bound(quantiles)
+        survive = self.lower <= slack
+        is_dense = len(self) == self.n_total and survive.mean() > dense
+        if not is_dense or self.n_used == self.n_total:
+            self.keep(np.flatnonzero(survive))
+
+    def bound(self, quantiles):
+        """Find means and lower bounds of all arms from their sums; see `eliminate`."""
+        bounds = np.empty((3, len(self)))
         n_sampled = self.n_used - self.first
         reduce_bounds(
             self.known,
@@ -86,11 +97,8 @@ class Survivors:
             bounds,
             self._n_threads,
         )
-        self.means, self.lower = bounds
-        survive = self.lower <= slack
-        is_dense = len(self) == self.n_total and survive.mean() > dense
-        if not is_dense or self.n_used == self.n_total:
-            self.keep(np.flatnonzero(survive))
+        self.means, self.lower, removed = bounds
+        self.removed = removed.astype(np.intc)
 
     def restart(self, shift, comparison):
         """Make the sample known, its sums less those of a new leader.
@@ -106,7 +114,7 @@ class Survivors:
         group = self.sums.shape[1] // n_groups
         self.known = self.known + self.sums[:, ::group]
         self.known[:, 0] += shift
-        n_planes = n_groups * (6 if comparison.variate.exists else 3)
+        n_planes = n_groups * comparison.group
         self.sums = np.zeros((len(self.known), n_planes, ARM_TILE))
         self.n_known += self.n_used - self.first
         self.first = self.n_used
@@ -118,15 +126,45 @@ class Survivors:
         self.arms = self.arms[which]
         self.means = self.means[which]
         self.lower = self.lower[which]
+        self.removed = self.removed[which]
         self.known = _take(self.known, which)
         self.sums = _take(self.sums, which)
         self._totals = self._totals[which]
 
+    @classmethod
+    def join(cls, parts):
+        """Return the arms of several parts, in their order, as one.
+
+        They have been compared with the same leader on the same references.
+        """
+        joined = copy(parts[0])
+        for name in ("arms", "means", "lower", "removed", "_totals"):
+            values = np.concatenate([getattr(part, name) for part in parts])
+            setattr(joined, name, values)
+        sizes = [len(part) for part in parts]
+        joined.known = _join_tiles([part.known for part in parts], sizes)
+        joined.sums = _join_tiles([part.sums for part in parts], sizes)
+        return joined
+
 
 def _take(sums, which):
     """Tiles with some of the arms of others."""
-    n_tiles, n_planes = -(-len(which) // ARM_TILE), sums.shape[1]
-    planes = np.zeros((n_tiles * ARM_TILE, n_planes))
-    planes[: len(which)] = sums[which // ARM_TILE, :, which % ARM_TILE]
-    tiles = planes.reshape(n_tiles, ARM_TILE, n_planes).transpose(0, 2, 1)
+    return _to_tiles(sums[which // ARM_TILE, :, which % ARM_TILE])
+
+
+def _join_tiles(parts, sizes):
+    """Tiles with the arms of several others, so many of each."""
+    planes = [
+        part.transpose(0, 2, 1).reshape(-1, part.shape[1])[:size]
+        for part, size in zip(parts, sizes, strict=True)
+    ]
+    return _to_tiles(np.concatenate(planes))
+
+
+def _to_tiles(planes):
+    """Tiles of arms that are given one after the other."""
+    (n_arms, n_planes), n_tiles = planes.shape, -(-len(planes) // ARM_TILE)
+    tiles = np.zeros((n_tiles * ARM_TILE, n_planes))
+    tiles[:n_arms] = planes
+    tiles = tiles.reshape(n_tiles, ARM_TILE, n_planes).transpose(0, 2, 1)
     return np.ascontiguousarray(tiles)

@@ -8,7 +8,8 @@
 - ``_stability``: :func:`feature_selection_stability`, how alike the selections of
   repeated runs are, with a confidence interval; :func:`select_largest` makes selections
   of importances
-- ``_displays``: pictures of what searches did, in the manner of scikit-learn's displays
+- ``_displays``: pictures of what searches did, in the manner of scikit-learn's
+  displays; ``_silhouette_display``: one of a clustering
 """
 
 from ._bandit_permutation import bandit_permutation_importance
@@ -19,11 +20,13 @@ from ._displays import (
     SurvivorsDisplay,
 )
 from ._permutation import oob_permutation_importance
+from ._silhouette_display import SilhouetteDisplay
 from ._stability import StabilityResult, feature_selection_stability, select_largest
 
 __all__ = [
     "InsertionsDisplay",
     "RacingDisplay",
+    "SilhouetteDisplay",
     "SpeedQualityDisplay",
     "StabilityResult",
     "SurvivorsDisplay",

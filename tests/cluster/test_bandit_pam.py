@@ -90,7 +90,8 @@ def test_a_new_leader_keeps_what_is_known(build, hard_points):
     clusters.set([3, 99, 700] if build else [3, 99, 700, 800, 900, 1400])
     removed = None if build else 2
     leaders = [clusters.costs(arm, removed) for arm in (11, 12)]
-    survivors = sample.survivors(clusters, leaders[0], sample.block, build=build)
+    _, _, known = sample.means(clusters, sample.block, range(sample.n), build=build)
+    survivors = sample.survivors(clusters, leaders[0], sample.block, known, build=build)
     survivors.eliminate(np.full(2, 3.0), np.inf, 0.0)
     survivors.keep(np.arange(10, 900, 7))
     arms = survivors.arms

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from sklearn_bandit.cluster import BanditKMedoids, _eager
+from sklearn_bandit.cluster import BanditKMedoids, _reference_sample
+from sklearn_bandit.cluster._distances import dense
 from sklearn_bandit.cluster._distances.dense import DenseDistances
 from sklearn_bandit.cluster._medoid_state import MedoidState
 from sklearn_bandit.cluster._pam import FullMatrix
@@ -28,15 +30,28 @@ def test_ends_in_a_local_optimum(seed, hard_points):
     assert best_change(X, model.medoid_indices_) >= -1e-12
 
 
-def test_arms_that_are_looked_at_in_turns_end_in_a_local_optimum(
-    hard_points, monkeypatch
-):
-    monkeypatch.setattr(_eager, "PART", 512)
-    X = hard_points(2500, 5, 9)
+@pytest.mark.parametrize("chunk", [1, 2, 8])
+def test_arms_are_screened_a_part_at_a_time(chunk, hard_points, monkeypatch):
+    """How many at a time changes nothing."""
+    monkeypatch.setattr(_reference_sample, "CHUNK_TILES", chunk)
+    X = hard_points(4000, 5, 9)
     model = BanditKMedoids(
         5, algorithm="eager", batch_size=64, random_state=0, n_jobs=1
     ).fit(X)
+    monkeypatch.undo()
+    other = clone(model).fit(X)
+    np.testing.assert_array_equal(model.medoid_indices_, other.medoid_indices_)
     assert best_change(X, model.medoid_indices_) >= -1e-12
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_distances_that_are_kept_change_nothing(kept, hard_points, monkeypatch):
+    X = hard_points(6000, 5, 3)
+    model = BanditKMedoids(5, algorithm="eager", batch_size=128, random_state=0)
+    expected = model.fit(X).medoid_indices_
+    monkeypatch.setattr(dense, "KEPT_COST", 0 if kept else np.inf)
+    monkeypatch.setattr(dense, "KEPT_SAMPLES", 0)
+    np.testing.assert_array_equal(model.fit(X).medoid_indices_, expected)
 
 
 def test_loss_is_that_of_pam_on_average(hard_points):
@@ -49,8 +64,8 @@ def test_loss_is_that_of_pam_on_average(hard_points):
         ).fit(X)
         ratios.append(eager.inertia_ / exact.inertia_)
         evaluations.append(eager.n_distance_evaluations_ / 2500**2)
-    # One ratio varies by 0.005: so does another local optimum of PAM's.
-    assert np.mean(ratios) < 1.004
+    # One ratio varies by 0.004; the mean of 48 was 0.9989.
+    assert np.mean(ratios) < 1.001
     assert np.mean(evaluations) < 0.35
 
 
@@ -71,3 +86,23 @@ def test_the_first_sample_need_not_be_whole_blocks(batch_size, hard_points):
     ).fit(X)
     exact = BanditKMedoids(4, algorithm="pam").fit(X)
     assert fit.inertia_ <= 1.02 * exact.inertia_
+
+
+def test_ties_are_decided_by_all_references(monkeypatch):
+    """Copies of medoids are left: the references of the trial count as well."""
+    completed = []
+    complete = _reference_sample.Sample.complete
+
+    def spy(sample, survivors):
+        complete(sample, survivors)
+        completed.append(survivors)
+
+    monkeypatch.setattr(_reference_sample.Sample, "complete", spy)
+    X = np.repeat(np.random.default_rng(0).standard_normal((30, 2)), 100, axis=0)
+    model = BanditKMedoids(
+        3, algorithm="eager", batch_size=64, max_exact=4, random_state=0
+    ).fit(X)
+    assert completed
+    assert all(s.first == s.n_known and s.n_used == 3000 for s in completed)
+    np.testing.assert_array_equal(completed[-1].lower, completed[-1].means)
+    assert best_change(X, model.medoid_indices_) >= -1e-6

@@ -59,8 +59,8 @@ def run(p, k, group, power=0, n_threads=2):
 
 
 def bounds_of(known, sums, sizes, quantiles, variate=NO_VARIATE, n_threads=2):
-    """Means and lower bounds."""
-    bounds = np.empty((2, N))
+    """Means and lower bounds, and the medoids that the least means remove."""
+    bounds = np.empty((3, N))
     sizes = SampleSizes(*sizes)
     reduce_bounds(known, sums, sizes, quantiles, *variate, bounds, n_threads)
     return bounds
@@ -88,7 +88,7 @@ def test_bounds_condition_on_the_known_references(problem, k):
     n_known, n_total, z = 10.0, 500.0, 2.5
     known, sums = np.zeros((2, 1 + k, ARM_TILE)), run(problem, k, 3)
     known[:, 0] = 3.0
-    means, lower = bounds_of(known, sums, (n_known, M, n_total), np.full(2, z))
+    found = bounds_of(known, sums, (n_known, M, n_total), np.full(2, z))
     expected_means, expected_lower = [], []
     for l in range(k) if k else [None]:
         D = costs(problem, l)
@@ -97,8 +97,10 @@ def test_bounds_condition_on_the_known_references(problem, k):
         error = D.std(axis=0, ddof=1) * np.sqrt((1 - M / (n_total - n_known)) / M)
         expected_means.append(mean)
         expected_lower.append(mean - z * rest * error)
+    means, lower, removed = found
     np.testing.assert_allclose(means, np.min(expected_means, axis=0), atol=1e-6)
     np.testing.assert_allclose(lower, np.min(expected_lower, axis=0), atol=1e-5)
+    np.testing.assert_array_equal(removed, np.argmin(expected_means, axis=0))
 
 
 @pytest.mark.parametrize("power", [1, 2])
@@ -111,7 +113,7 @@ def test_bounds_regress_on_the_variate(problem, k, power):
     counts = np.array([17.0, M - 17.0]) if k else np.array([float(M)])
     known, sums = np.zeros((2, 1 + k, ARM_TILE)), run(problem, k, 6, power)
     table = np.full(2, z)
-    means, lower = bounds_of(known, sums, (0, M, n_total), table, (counts, totals))
+    means, lower, _ = bounds_of(known, sums, (0, M, n_total), table, (counts, totals))
     expected_means, expected_lower = [], []
     for l in range(max(k, 1)):
         D = costs(problem, l if k else None)
@@ -139,7 +141,7 @@ def test_bounds_use_the_effective_size(problem):
     size = (D**2).sum(axis=0) ** 2 / (D**4).sum(axis=0)
     middle = int(np.median(size))
     table[middle:] = 1.0
-    _, lower = bounds_of(known, sums, (0, M, 1e6), table)
+    _, lower, _ = bounds_of(known, sums, (0, M, 1e6), table)
     np.testing.assert_array_equal(np.isneginf(lower), size.astype(int) < middle)
     assert 0 < np.isneginf(lower).sum() < N
 
@@ -147,7 +149,7 @@ def test_bounds_use_the_effective_size(problem):
 def test_a_complete_sample_has_no_radius(problem):
     sums = run(problem, 0, 3)
     known = np.zeros((2, 1, ARM_TILE))
-    means, lower = bounds_of(known, sums, (0, M, M), np.full(2, np.inf))
+    means, lower, _ = bounds_of(known, sums, (0, M, M), np.full(2, np.inf))
     np.testing.assert_array_equal(means, lower)
 
 

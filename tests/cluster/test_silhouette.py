@@ -75,9 +75,10 @@ def test_auto_is_the_choice_of_the_exact_silhouettes(n_samples):
     n_same, n_runs = 0, 20
     for seed in range(n_runs):
         X = blobs(n_samples, 3 + seed % 4, seed)
-        model = BanditKMedoids("auto", k_range=(2, 8), random_state=seed).fit(X)
+        model = BanditKMedoids("auto", k_range=(2, 8), random_state=seed, n_jobs=1)
+        model.fit(X)
         exact = [
-            BanditKMedoids(k, random_state=seed).fit(X).medoid_indices_
+            BanditKMedoids(k, random_state=seed, n_jobs=1).fit(X).medoid_indices_
             for k in range(2, 9)
         ]
         best = 2 + int(np.argmax([by_hand(X, m).mean() for m in exact]))
@@ -128,3 +129,68 @@ def test_auto_refuses(params, match):
 def test_bad_medoids(medoids, match):
     with pytest.raises(ValueError, match=match):
         medoid_silhouette(blobs(50, 2, 0), medoids)
+
+
+def test_negative_by_rounding_is_zero():
+    """Equal rows have a correlation distance of -2e-16."""
+    rows = np.random.default_rng(0).standard_normal((20, 7))
+    X = np.concatenate([rows, rows, rows])
+    D = pairwise_distances(X, X[[0, 1]], metric="correlation")
+    D[20, 0] = -2e-16
+    found = medoid_silhouette(
+        [*range(60)], [0, 1], metric=lambda i, j: D[i, j], random_state=0
+    )
+    assert found.samples[20] == 1.0
+    assert ((found.samples >= 0) & (found.samples <= 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "match"), [(-1.0, "not negative"), (np.nan, "finite"), (np.inf, "finite")]
+)
+def test_distances_without_silhouettes(value, match):
+    def distance(i, j):
+        return value if i == 7 else abs(i - j)
+
+    with pytest.raises(ValueError, match=match):
+        medoid_silhouette([*range(20)], [1, 15], metric=distance)
+
+
+@pytest.mark.parametrize(
+    ("weights", "match"),
+    [(np.zeros(20), "zero"), (-np.ones(20), "egative")],
+)
+def test_bad_weights_are_refused_before_any_distance(weights, match):
+    def distance(i, j):
+        raise AssertionError
+
+    with pytest.raises(ValueError, match=match):
+        medoid_silhouette([*range(20)], [1, 15], metric=distance, sample_weight=weights)
+
+
+def test_intervals_cover_a_rare_part():
+    """A clustering that is perfect but for 1% of the samples."""
+    rng = np.random.default_rng(0)
+    X = np.repeat([0.0, 10.0], 10_000)
+    X[rng.choice(len(X), 200, replace=False)] = 5.0
+    X, medoids = X[:, None], [int(np.flatnonzero(v == X)[0]) for v in (0.0, 10.0)]
+    exact = by_hand(X, medoids).mean()
+    n_missed = 0
+    for seed in range(100):
+        found = medoid_silhouette(X, medoids, tol=0.03, delta=0.1, random_state=seed)
+        n_missed += abs(found.mean - exact) > found.radius
+    assert n_missed <= 10
+
+
+def test_radii_of_all_candidates_cover():
+    """Also of those that were dropped early, when chance decided it."""
+    X = blobs(12_000, 4, 0, std=3.0)
+    n_missed = 0
+    for seed in range(8):
+        model = BanditKMedoids("auto", k_range=(2, 5), delta=0.1, random_state=seed)
+        found = model.fit(X).silhouettes_
+        for k, mean, radius in zip(
+            found.n_clusters, found.means, found.radii, strict=True
+        ):
+            medoids = BanditKMedoids(int(k), random_state=seed).fit(X).medoid_indices_
+            n_missed += abs(by_hand(X, medoids).mean() - mean) > radius + 1e-9
+    assert n_missed <= 1

@@ -259,6 +259,10 @@ PLAIN = {
 }
 
 
+# Numbers of clusters that "auto" tries: the last three are refused.
+K_RANGES = ((2, 2), (2, 3), (3, 7), (5, 12), (2, 10**6), (1, 3), (4, 2))
+
+
 @st.composite
 def clustering_cases(draw, fixed=None, weights=WEIGHTS, **data):
     """Draw a case of BanditKMedoids: as `learning_cases`, without targets."""
@@ -266,9 +270,12 @@ def clustering_cases(draw, fixed=None, weights=WEIGHTS, **data):
     data = {"most_rows": 1025, "most_features": 257, "layouts": LAYOUTS} | data
     others = "n_clusters", "k_range", "metric_batched"
     params = draw(parameters(cluster.BanditKMedoids, (*fixed, *others)))
+    params["n_clusters"] = draw(st.sampled_from(("auto", *range(1, 13))))
+    if params["n_clusters"] == "auto":
+        params["k_range"] = draw(st.sampled_from(K_RANGES))
     return {
         "estimator": "BanditKMedoids",
-        "params": {"n_clusters": draw(st.integers(1, 12))} | params | fixed,
+        "params": params | fixed,
         "X": draw(matrices(**data)),
         "weights": draw(st.sampled_from(weights)),
     }

@@ -1,7 +1,14 @@
 """BanditKMedoids of any parameters on any data."""
 
 import numpy as np
-from fuzz_checks import Refused, build, fitted, require_equal_pickles, require_finite
+from fuzz_checks import (
+    Refused,
+    attempt,
+    build,
+    fitted,
+    require_equal_pickles,
+    require_finite,
+)
 from fuzz_data import VALUES
 from fuzz_profile import fuzzed
 from fuzz_strategies import PLAIN_VALUES, clustering_cases
@@ -30,6 +37,18 @@ def require_consistent(model, D, weights, cancelled=0.0):
     )
 
 
+def require_silhouettes(silhouettes, n_clusters):
+    """Means are silhouettes, and the best is the largest of those known best."""
+    assert silhouettes.best == n_clusters
+    assert ((silhouettes.means >= 0) & (silhouettes.means <= 1)).all()
+    assert (silhouettes.radii >= 0).all()
+    assert np.isfinite(silhouettes.inertias).all()
+    known = silhouettes.n_samples == silhouettes.n_samples.max()
+    best = silhouettes.n_clusters == n_clusters
+    assert known[best].all()
+    assert silhouettes.means[best].max() == silhouettes.means[known].max()
+
+
 @fuzzed(clustering_cases(infinite=True, missing=("none",) * 9 + ("some",)), n_short=60)
 def test_an_answer_or_a_clear_error(case):
     try:
@@ -37,8 +56,16 @@ def test_an_answer_or_a_clear_error(case):
     except Refused:
         return
     require_finite("inertia_", model.inertia_)
-    assert len(set(model.medoid_indices_.tolist())) == model.n_clusters
-    assert ((model.labels_ >= 0) & (model.labels_ < model.n_clusters)).all()
+    n_clusters = model.n_clusters_
+    assert len(set(model.medoid_indices_.tolist())) == n_clusters
+    assert ((model.labels_ >= 0) & (model.labels_ < n_clusters)).all()
+    if model.n_clusters == "auto":
+        least, most = model.k_range
+        assert least <= n_clusters <= most
+        if model.silhouettes_ is not None:
+            require_silhouettes(model.silhouettes_, n_clusters)
+    else:
+        assert n_clusters == model.n_clusters
     if weights is not None:
         assert (weights[model.medoid_indices_] > 0).all()
 
@@ -108,6 +135,56 @@ def test_precomputed_and_callable_distances(case):
         )
         other.fit(list(range(len(D))), sample_weight=weights)
         require_consistent(other, D[:, other.medoid_indices_].astype(float), weights)
+
+
+@fuzzed(
+    clustering_cases(
+        fixed={"metric": "euclidean"},
+        weights=ANY_WEIGHTS,
+        values=PLAIN_VALUES,
+        most_rows=130,
+        most_features=5,
+        layouts=("C",),
+        **FLOATS,
+    )
+)
+def test_callables_one_pair_or_many_at_a_time(case):
+    """The same distances give the same medoids, in whatever way they are asked for."""
+    _, X, _, weights = build(case)
+    D = pairwise_distances(np.asarray(X, dtype=float))
+    objects = list(range(len(D)))
+    n_pairs = [0]
+
+    def one(i, j):
+        n_pairs[0] += 1
+        return D[i, j]
+
+    def many(some, others):
+        return D[np.ix_(some, others)]
+
+    found = []
+    for metric, batched, symmetric in (
+        (one, False, "auto"),
+        (one, False, True),
+        (one, False, False),
+        (many, True, "auto"),
+        (many, True, True),
+    ):
+        n_pairs[0] = 0
+        model = build(case)[0].set_params(
+            metric=metric, metric_batched=batched, metric_symmetric=symmetric
+        )
+        try:
+            attempt(model.fit, objects, sample_weight=weights)
+        except Refused:
+            assert not found
+            return
+        if metric is one:
+            assert n_pairs[0] == model.n_distance_evaluations_
+        require_consistent(model, D[:, model.medoid_indices_], weights)
+        assert np.array_equal(model.predict(objects), model.labels_)
+        found.append(model.medoid_indices_.tolist())
+    assert all(medoids == found[0] for medoids in found)
 
 
 @fuzzed(

@@ -2,14 +2,18 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, make_classification
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris, make_blobs, make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier as SklearnTree
 
 from sklearn_bandit.bandit import best_arm
+from sklearn_bandit.cluster import BanditKMedoids, medoid_silhouette
 from sklearn_bandit.inspection import (
     InsertionsDisplay,
     RacingDisplay,
+    SilhouetteDisplay,
     SpeedQualityDisplay,
     SurvivorsDisplay,
 )
@@ -104,3 +108,50 @@ def test_speed_and_quality(samples):
     means = display.scores.mean(axis=1)
     np.testing.assert_allclose(display.lines_[0].get_ydata(), means)
     assert display.plot() is display
+
+
+def test_silhouettes():
+    X, _ = make_blobs(2000, centers=4, cluster_std=2.0, random_state=0)
+    kmedoids = BanditKMedoids(4, random_state=0).fit(X)
+    display = SilhouetteDisplay.from_estimator(kmedoids, X)
+    expected = medoid_silhouette(X, kmedoids.medoid_indices_)
+    assert display.mean == expected.mean
+    np.testing.assert_array_equal(display.labels, kmedoids.labels_)
+    assert display.lines_[0].get_xdata()[0] == expected.mean
+    assert display.figure_ is display.ax_.figure
+    assert len(display.shapes_) == 4
+    heights = []
+    for cluster, shape in enumerate(display.shapes_):
+        outline = shape.get_paths()[0].vertices
+        own = expected.samples[kmedoids.labels_ == cluster]
+        np.testing.assert_allclose(outline[:, 0].max(), own.max())
+        heights.append(np.ptp(outline[:, 1]))
+    np.testing.assert_allclose(heights, np.bincount(kmedoids.labels_) / 2000)
+    _, ax = plt.subplots()
+    assert display.plot(ax=ax).ax_ is ax
+
+
+def test_sampled_silhouettes_have_a_band():
+    X, _ = make_blobs(20_000, centers=3, random_state=0)
+    kmedoids = BanditKMedoids(3, random_state=0).fit(X)
+    display = SilhouetteDisplay.from_estimator(kmedoids, X, tol=0.05, random_state=0)
+    assert 0 < display.radius <= 0.05
+    assert len(display.silhouettes) < 20_000
+    assert display.ax_.patches
+
+
+def test_silhouettes_of_objects_and_small_clusters():
+    words = ["a", "aa", "aaa", "bbbbbbbb", "bbbbbbbbb", "c" * 30]
+    model = BanditKMedoids(3, metric=lambda a, b: abs(len(a) - len(b))).fit(words)
+    display = SilhouetteDisplay.from_estimator(model, words)
+    assert len(display.shapes_) == 3
+
+
+def test_silhouettes_refuse():
+    X = load_iris().data
+    with pytest.raises(TypeError, match="BanditKMedoids"):
+        SilhouetteDisplay.from_estimator(KMeans(2, n_init=1).fit(X), X)
+    with pytest.raises(NotFittedError):
+        SilhouetteDisplay.from_estimator(BanditKMedoids(2), X)
+    with pytest.raises(ValueError, match="fitted on 150"):
+        SilhouetteDisplay.from_estimator(BanditKMedoids(2).fit(X), X[:20])

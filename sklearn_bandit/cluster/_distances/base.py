@@ -37,11 +37,14 @@ class Distances(ABC):
     power : int
         The power of the distances whose weighted sums need no distances (2 for the
         Euclidean), or 0; see `power_sums`.
+    kept : bool
+        Whether distances to many arms are worth the memory to keep them.
     n_evaluations : int
         Distances computed so far.
     """
 
     power = 0
+    kept = True
 
     def __init__(self, order, dtype):
         self.order = np.ascontiguousarray(order, dtype=np.intp)

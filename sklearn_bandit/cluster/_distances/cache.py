@@ -85,7 +85,7 @@ class TileCache:
         self._blocks = {}
         self._spare = np.empty(0, np.float32)
 
-    def __call__(self, arms, start, stop):
+    def __call__(self, arms, start, stop, *, keep=True):
         """Distances of `arms` to a block of references; see `Distances.tiles`.
 
         They may be overwritten by the next call.
@@ -96,9 +96,13 @@ class TileCache:
             Ascending positions.
         start, stop : int
             The references. Blocks that overlap must be the same.
+        keep : bool, default=True
+            Whether they are worth their memory.
         """
-        block = self._blocks.get(start)
         shape = tiles_shape(arms, start, stop)
+        if not keep:
+            return self._distances.tiles(arms, start, stop, self._scratch(shape))
+        block = self._blocks.get(start)
         if block is None:
             room = self._room - TABLE_BYTES * self._distances.n
             if 4 * prod(shape) > room:

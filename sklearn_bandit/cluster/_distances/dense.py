@@ -24,6 +24,12 @@ SERIAL_SIZE = 2**14
 MATRIX_ROWS = 128
 WHOLE_MATRIX = 2**17
 
+# With fewer multiply-adds than this a distance is computed faster than new memory is
+# had for it: 1.1 ns at 50, and 3.5 ns for four bytes. Of as many samples as the second
+# the distances to 512 references stay in a cache of 32 MB.
+KEPT_COST = 100
+KEPT_SAMPLES = 16_384
+
 # Rows from which the centre and the scale are estimated; neither needs to be exact.
 N_SCALE = 4096
 
@@ -47,6 +53,7 @@ class DenseDistances(Distances):
         # l1 takes about five times as long as a multiply-add in BLAS.
         cost = X.shape[1] * (5 if kind == "manhattan" else 1)
         self._per_call = max(int(WORK_PER_CALL / cost), 1)
+        self.kept = cost >= KEPT_COST or self.n <= KEPT_SAMPLES
 
     # Copies of the data, made when they are first needed: "pam" needs no tiles.
 
