@@ -11,6 +11,7 @@ from itertools import product
 
 import numpy as np
 from scipy.stats import ttest_1samp
+from sklearn.base import clone
 from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 
 from benchmarks.data import load
@@ -178,14 +179,22 @@ COLUMNS = [
 @benchmark("quality.trees", data=["flights2001_3m", "covtype"])
 def quality(options):
     """Trees and forests with "mab" against "exact": score and price over 20 seeds."""
+    n_seeds = options.rounds or N_SEEDS
+    rows = []
     for name, make in SETS.items():
         if not options.wants(name):
             continue
-        found = compare(make, options.rounds or N_SEEDS)
+        found = compare(make, n_seeds)
+        rows += [summarise(name, model, counts) for model, counts in found.items()]
+        # After each data set what was counted so far: the whole takes a while.
         yield Table(
-            title=f"{name}: {options.rounds or N_SEEDS} seeds, paired",
+            title=f"Sampled and exact trees, {n_seeds} seeds, paired",
             columns=COLUMNS,
-            rows=[summarise(name, model, rows) for model, rows in found.items()],
+            rows=rows,
+            note="AUC of two classes, accuracy of more, R2 of the logarithm of real "
+            "targets; mean of the differences and its standard error, p by a t-test. "
+            "Every seed draws or splits the data anew. Goal: within 0.001, none "
+            "significant at 1%. Time of the processor, bins included.",
         )
 
 
@@ -214,6 +223,21 @@ def gain_of(stump):
     return nodes.impurity[0] - weights[1:] @ nodes.impurity[1:]
 
 
+def is_outside(stump, exact, X, y):
+    """Whether the root's feature gains less than the rule allows.
+
+    At its best threshold: which bins there are to choose from is a matter of chance,
+    with exact trees as well.
+    """
+    feature = stump.tree_.feature[0]
+    if feature == exact.tree_.feature[0]:
+        return False
+    if feature < 0:
+        return True
+    alone = clone(exact).fit(X[:, [feature]], y)
+    return gain_of(alone) < (1 - stump.tol) * gain_of(exact)
+
+
 @benchmark("quality.trees.roots", data=["flights2001_3m", "covtype"])
 def roots(options):
     """Roots outside the (tol, delta) rule and their insertions, by radius."""
@@ -229,24 +253,22 @@ def roots(options):
             X, y = make(seed)
             kind = "Regressor" if y.dtype.kind == "f" else "Classifier"
             stump = getattr(tree, f"DecisionTree{kind}")(max_depth=1, random_state=seed)
-            best = gain_of(stump.set_params(solver="exact").fit(X, y))
-            stump.set_params(solver="mab")
+            exact = clone(stump).set_params(solver="exact").fit(X, y)
             for count, (radius, delta) in zip(counts, rules, strict=True):
                 stump.set_params(radius=radius, delta=delta).fit(X, y)
-                count[0] += gain_of(stump) < (1 - stump.tol) * best - 1e-12
+                count[0] += is_outside(stump, exact, X, y)
                 count[1] += stump.n_sampled_nodes_
                 count[2] += stump.n_insertions_ / X.size / n_trials
         for (n_wrong, n_sampled, insertions), rule in zip(counts, rules, strict=True):
             row = [name, *rule, int(n_wrong)]
             rows.append([*row, int(n_sampled), f"{insertions:.3f}"])
-            print(*rows[-1], flush=True)
         yield Table(
             title=f"Root splits, tol = 0.1, of {n_trials} data sets each",
             columns=["data", "radius", "delta", "outside", "sampled", "insertions"],
             rows=rows,
-            note="outside: roots that gain less than 0.9 of the best; sampled: roots "
-            "that a sample decided, or left fewer features to compare; insertions: "
-            "share of those of an exact search.",
+            note="outside: features that gain less than 0.9 of the best; sampled: "
+            "roots that a sample decided, or left fewer features to compare; "
+            "insertions: share of those of an exact search.",
         )
 
 
