@@ -5,8 +5,9 @@ which the guide makes its tables and plots (``doc/_ext/benchmark_results.py``). 
 says where and when it was measured: the machine, the versions of all sides, the date,
 the commit, the seeds. What is measured anew replaces the records of the same title;
 others stay as they are, so that a long benchmark can be measured in parts
-(``--dataset``). A record is written as soon as it is there, unless other processes took
-part of the machine meanwhile.
+(``--dataset``). So do the other rows of a table of which some were measured. A record
+is written as soon as it is there, unless other processes took part of the machine
+meanwhile.
 """
 
 import argparse
@@ -119,8 +120,11 @@ def _commit():
     return done.stdout.strip() or "unknown"
 
 
-def store(name, record, origin):
-    """Put a record into the file of its benchmark, in place of one so titled."""
+def store(name, record, origin, is_part=False):
+    """Put a record into the file of its benchmark, in place of one so titled.
+
+    If it is a part, a table keeps those rows that were not measured again.
+    """
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
     document = json.loads(path.read_text()) if path.exists() else {"records": []}
@@ -140,10 +144,24 @@ def store(name, record, origin):
     record["measured"] = origin
     subjects = [_subject(old["title"]) for old in document["records"]]
     if _subject(record["title"]) in subjects:
-        document["records"][subjects.index(_subject(record["title"]))] = record
+        place = subjects.index(_subject(record["title"]))
+        if is_part:
+            record = _joined(document["records"][place], record)
+        document["records"][place] = record
     else:
         document["records"].append(record)
     path.write_text(json.dumps(_plain(document), indent=1, ensure_ascii=False) + "\n")
+
+
+def _joined(old, new):
+    """Return a table with the rows of an older one where it has none so named."""
+    if "columns" not in new or old.get("columns") != new["columns"]:
+        return new
+    named = {row[0]: [] for row in old["rows"] + new["rows"]}
+    measured = {row[0] for row in new["rows"]}
+    for row in [r for r in old["rows"] if r[0] not in measured] + new["rows"]:
+        named[row[0]].append(row)
+    return {**new, "rows": [row for rows in named.values() for row in rows]}
 
 
 def _subject(title):
@@ -189,7 +207,8 @@ def main(arguments=None):
             if others is not None and others > MOST_OTHERS and not parsed.force:
                 print(f"  not stored: others used {others:.0%} of the machine")
                 continue
-            store(name, record, {**provenance(options), "other_load": others})
+            origin = {**provenance(options), "other_load": others}
+            store(name, record, origin, is_part=bool(options.datasets))
 
 
 if __name__ == "__main__":

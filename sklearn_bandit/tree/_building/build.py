@@ -289,6 +289,7 @@ def make_splitter(estimator, training_set, growth, constraints=None, count_rows=
             is_subset=growth.is_subset,
             gained=growth.gained,
             n_saved=growth.n_saved,
+            stride=policy.subsample_stride if growth.is_subset else 1,
         )
         splitter = BanditSplitter(settings, sampling)
     return with_ranks(splitter, training_set, criterion, n_rows)

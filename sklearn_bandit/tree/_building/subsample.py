@@ -110,7 +110,10 @@ def grow_on_subsample(estimator, X, training_set, seed, n_threads):
         parts = np.split(rest.ids(), np.cumsum(sizes)[:-1])
         for i, part in zip(undecided, parts, strict=True):
             tree.subtrees[i] = Subtree(
-                part, int(depths[i]), random_state.randint(MAX_INT)
+                part,
+                int(depths[i]),
+                random_state.randint(MAX_INT),
+                n_saved=tree.n_saved * len(part) // len(X),
             )
         grow_subtrees(estimator, rest, list(tree.subtrees.values()), n_threads)
         tree.join()

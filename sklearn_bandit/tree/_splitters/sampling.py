@@ -36,6 +36,8 @@ class Sampling:
         no better (`forest.solvers`).
     n_saved : int
         Insertions that samples above the root have saved: see ``savings.pxd``.
+    stride : int
+        Rows that a row of a subset stands for.
     """
 
     has_missing: np.ndarray
@@ -48,3 +50,4 @@ class Sampling:
     is_subset: bool = False
     gained: float = 0.0
     n_saved: int = 0
+    stride: int = 1

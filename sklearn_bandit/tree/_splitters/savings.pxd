@@ -8,10 +8,12 @@ grows from: it is the same for any number of threads.
 from libc.stdint cimport int64_t
 
 cdef enum:
-    # While most features survive, a sample has at most this part (one in so many) of a
-    # node's rows, or what others have saved. Without it, samples that decided nothing
-    # took up to 16% of the insertions of an exact tree (`quality.trees`).
-    FIRST_SHARE = 64
+    # While most features survive, a sample takes at most this part (one in so many) of
+    # the insertions of an exact search, or what others have saved. Without it, samples
+    # that decided nothing took up to 16% of the insertions of an exact tree. With one in
+    # 32, signals of half a percent of the impurity were lost on 200,000 rows, with
+    # predictions of what a sample needs instead of it many more (`quality.trees.roots`).
+    FIRST_SHARE = 24
     # One in so many insertions may be lost to samples that decide nothing.
     LOST_SHARE = 100
 
@@ -28,10 +30,10 @@ cdef inline bint affords_sample(
     return not savings.is_kept or -savings.n_saved <= n_insertions // LOST_SHARE
 
 
-cdef inline bint affords_rows(
-    const Savings* savings, Py_ssize_t n_next, Py_ssize_t n, Py_ssize_t n_drawn
+cdef inline bint affords(
+    const Savings* savings, int64_t n_insertions, int64_t n_exact
 ) noexcept nogil:
-    """Whether a sample that most features survive may have `n_next` of n rows."""
-    return not savings.is_kept or n_next * n_drawn <= max(
-        n * n_drawn // FIRST_SHARE, savings.n_saved
+    """Whether so many insertions may be lost, where an exact search takes `n_exact`."""
+    return not savings.is_kept or n_insertions <= max(
+        n_exact // FIRST_SHARE, savings.n_saved
     )
