@@ -323,7 +323,7 @@ def _bin(X, sample, max_bins, n_threads, rows, columns, ids):
             return FeatureBins(*keep_bytes(view, rows, columns, n_threads))
     binner = Binner(X.shape[1], max_bins, n_threads)
     if ids is not None:
-        # Not ``ids[sample]``: numpy's buffer for the cast of an index is used even where
+        # Not ``ids[sample]``: numpy uses its buffer for the cast of an index even where
         # there is no memory for it.
         binner.find_edges(MatrixView(X), ids.take(sample), is_sample=True)
     elif X.dtype in (np.uint8, np.bool_) and _in_place(X):
