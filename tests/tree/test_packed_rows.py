@@ -221,7 +221,8 @@ def test_memory_is_used_again(n_rows):
     X = rng.standard_normal((8000, 37)).astype(np.float32)
     ids = rng.permutation(len(X)).astype(np.uint32)
     used = pack(X, random_state=0, ids=ids[:5000])
-    again = pack(X, random_state=0, ids=ids[-n_rows:], memory=used)
+    memory = used.rows, used.columns
+    again = pack(X, random_state=0, ids=ids[-n_rows:], memory=memory)
     assert np.shares_memory(again.rows, used.rows)
     assert np.shares_memory(again.columns, used.columns)
     assert again.columns.flags.c_contiguous

@@ -62,14 +62,13 @@ class TrainingRows:
         self.n_samples, n_features = source.n_samples, source.n_features
         self.n_rows = 0
         self.has_missing = np.zeros(n_features, dtype=np.uint8)
+        self._columns = None
         # Room for all rows: memory that is not written to is not taken.
-        self._columns = np.empty((n_features, self.n_samples), dtype=np.uint8)
         self._raw = np.empty((self.n_samples, baseline.shape[1]), order="F")
 
     def join_all(self):
         """Let all rows join, in their own order."""
-        if self.source.mapped_columns is not None:
-            self._columns = self.source.mapped_columns
+        self._columns = self.source.mapped_columns
         self._join(self.n_samples, self.source.read_all)
 
     def join(self, n_rows, round_size, seed):
@@ -89,6 +88,9 @@ class TrainingRows:
 
     def _join(self, n_rows, read):
         """Let `read` write what there is to know of rows; raw predictions are ours."""
+        if self._columns is None:
+            shape = (self.source.n_features, self.n_samples)
+            self._columns = np.empty(shape, dtype=np.uint8)
         new = slice(self.n_rows, n_rows)
         columns, raw = self._columns[:, new], self._raw[new]
         has_missing = np.zeros_like(self.has_missing)
