@@ -54,25 +54,28 @@ def find_link(estimator, weights):
     scores = estimator.decision_function(inputs)
     expected = estimator.predict_proba(inputs)
     for link, terms in LINKS.items():
-        sums = terms(scores, scores.max(axis=1, keepdims=True))
+        sums = np.array([terms(row, 0.0, row.max()) for row in scores])
         sums /= sums.sum(axis=1, keepdims=True)
         if np.allclose(sums, expected, rtol=1e-4, atol=1e-12):
             return link
     return None
 
 
-def _exponential(scores, largest):
+def _exponential(scores, offset, largest):
     """Terms of a softmax, relative to that of the largest score."""
-    return np.exp(scores - largest)
+    terms = np.subtract(scores, largest - offset, dtype=np.float64)
+    return np.exp(terms, out=terms)
 
 
-def _logistic(scores, largest):
+def _logistic(scores, offset, largest):
     """Terms of classifiers of one class against the rest, relative likewise."""
-    # For scores far below zero the ratio is that of the exponentials.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = expit(scores) / expit(largest)
-    far = np.broadcast_to(largest < FAR_BELOW, np.shape(scores))
-    return np.where(far, np.exp(scores - largest), terms)
+    if largest < FAR_BELOW:
+        # The ratio is that of the exponentials.
+        return _exponential(scores, offset, largest)
+    terms = np.add(scores, offset, dtype=np.float64)
+    expit(terms, out=terms)
+    terms /= expit(largest)
+    return terms
 
 
 # Scores whose logistic function is an exponential, to the last bit.
@@ -128,36 +131,37 @@ class OutputLayer:
             rough, errors = rough_scores(self.index, query, n_threads)
         except ArithmeticError:
             return None, 0
-        n = len(rough)
-        most = n // MAX_EXACT_SHARE
+        n, most, link = len(rough), len(rough) // MAX_EXACT_SHARE, LINKS[self.link]
         # NaN, of rows that bytes cannot hold, is not finite either.
         if not (np.isfinite(rough.max()) and np.isfinite(errors.max())):
             return None, 0
-        least_best = np.partition(rough - errors, n - k)[n - k]
-        chosen = np.flatnonzero(rough + errors >= least_best)
+        # In place where it can be: new memory takes longer than what is done with it.
+        best = np.flatnonzero(rough >= np.partition(rough, n - k)[n - k])
+        least_best = (rough[best] - errors[best]).min()
+        upper = np.add(rough, errors, out=errors)
+        chosen = np.flatnonzero(upper >= least_best)
         if len(chosen) > most:
             return None, 0
-        exact = self._exact(query, chosen)
-        largest = exact.max() + self.offset
-        link = LINKS[self.link]
+        exact = self._exact(query, chosen) + self.offset
+        largest = exact.max()
         # Double precision: probabilities may be smaller than single precision can hold.
-        rough = rough + np.float64(self.offset)
-        terms = link(rough, largest)
-        with np.errstate(over="ignore", invalid="ignore"):
-            # Only of those that are chosen, which have none.
-            doubt = link(rough + errors, largest) - terms
-        terms[chosen] = link(exact + self.offset, largest)
+        terms = link(rough, self.offset, largest)
+        # No larger than one, but for those that are chosen, which have none.
+        np.minimum(upper, np.float32(largest - self.offset), out=upper)
+        doubt = link(upper, self.offset, largest)
+        doubt -= terms
+        terms[chosen] = link(exact, 0.0, largest)
         doubt[chosen] = 0.0
         n_exact, n_more = len(chosen), FIRST_EXACT
         while doubt.sum() > tol * (total := terms.sum()):
             if n_exact + n_more > most:
                 return None, n_exact
             chosen = np.argpartition(doubt, n - n_more)[n - n_more :]
-            scores = self._exact(query, chosen) + self.offset
-            terms[chosen] = link(scores, largest)
+            terms[chosen] = link(self._exact(query, chosen), self.offset, largest)
             doubt[chosen] = 0.0
             n_exact, n_more = n_exact + n_more, 2 * n_more
-        return terms / total, n_exact
+        terms /= total
+        return terms, n_exact
 
     def _exact(self, query, classes):
         """Compute scores, without the offset, of some classes."""
