@@ -97,6 +97,60 @@ SETS = {
 }
 
 
+def decaying(n_rows, n_features, n_queries, seed=SEED):
+    """Draw vectors without clusters whose variances fall by a power law."""
+    rng = np.random.default_rng(seed)
+    spread = np.arange(1, n_features + 1) ** -0.6
+    rotation = np.linalg.qr(rng.standard_normal((n_features, n_features)))[0]
+
+    def draw(n):
+        own = rng.standard_normal((n, n_features)) * spread
+        return (own @ rotation).astype(np.float32)
+
+    return draw(n_rows), draw(n_queries)
+
+
+def tight_clusters(n_rows, n_features, n_queries, seed=SEED):
+    """Draw clusters a thousandth as wide as they are apart."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((50, n_features))
+
+    def draw(n):
+        own = 1e-3 * rng.standard_normal((n, n_features))
+        return (centres[rng.integers(len(centres), size=n)] + own).astype(np.float32)
+
+    return draw(n_rows), draw(n_queries)
+
+
+def many_sizes(n_rows, n_features, n_queries, seed=SEED):
+    """Draw rows whose norms differ by four powers of ten."""
+    rng = np.random.default_rng(seed)
+
+    def draw(n):
+        sizes = 10.0 ** rng.uniform(-2, 2, (n, 1))
+        return (rng.standard_normal((n, n_features)) * sizes).astype(np.float32)
+
+    return draw(n_rows), draw(n_queries)
+
+
+def heavy_tails(n_rows, n_features, n_queries, seed=SEED):
+    """Draw entries without a mean."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_cauchy((n_rows, n_features)).astype(np.float32)
+    return rows, rng.standard_cauchy((n_queries, n_features)).astype(np.float32)
+
+
+# Nothing was tuned on these, and there are no goals for them.
+OTHER_SETS = {
+    "decaying-96": lambda: decaying(50_000, 96, N_BATCH),
+    "decaying-300": lambda: decaying(50_000, 300, N_BATCH),
+    "decaying-1024": lambda: decaying(50_000, 1024, N_BATCH),
+    "tight-clusters": lambda: tight_clusters(50_000, 96, N_BATCH),
+    "many-sizes": lambda: many_sizes(50_000, 100, N_BATCH),
+    "heavy-tails": lambda: heavy_tails(50_000, 64, N_BATCH),
+}
+
+
 # -- contenders: a function of a block of queries that returns indices ----------------
 
 
@@ -254,9 +308,9 @@ def singles(rows, queries):
     return queries[: int(n_queries)]
 
 
-def wanted(options):
+def wanted(options, sets=SETS):
     """Yield names and data of the sets that were asked for."""
-    for name, make in SETS.items():
+    for name, make in sets.items():
         if options.wants(name):
             yield name, *make()
 
@@ -293,6 +347,17 @@ def batches(options):
                 batch=True,
                 n_jobs=options.threads,
             )
+
+
+@benchmark("neighbors.others")
+def others(options):
+    """Other data, hostile data among it: single queries, then two hundred at once."""
+    set_faiss_threads(1)
+    for name, rows, queries in wanted(options, OTHER_SETS):
+        with threadpool_limits(1):
+            some = singles(rows, queries)
+            yield from race(name, "euclidean", rows, some, {}, n_jobs=1)
+            yield from race(name, "euclidean", rows, queries, {}, batch=True, n_jobs=1)
 
 
 @benchmark("neighbors.delta")
