@@ -23,9 +23,9 @@ print("samples looked at:", *silhouettes.n_samples)
 
 # %%
 # The first 512 of the 20,000 samples decide. The mean silhouette is largest for six
-# clusters, 0.58, and 0.56 for five. The intervals of these two overlap: what decides are
-# the differences of their silhouettes on the same samples, which vary less. Beyond six a
-# group is divided, and the samples between its medoids have silhouettes near zero.
+# clusters, 0.58, and 0.56 for five. The intervals of these two overlap: what decides
+# are the differences of their silhouettes on the same samples, which vary less. Beyond
+# six a group is divided, and samples between its medoids have silhouettes near zero.
 plt.errorbar(
     silhouettes.n_clusters, silhouettes.means, silhouettes.radii, fmt="o-", capsize=4
 )
