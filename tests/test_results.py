@@ -76,6 +76,19 @@ def test_what_was_transcribed_makes_room(report):
     assert [record["title"] for record in stored(report)] == ["new"]
 
 
+def test_rows_measured_again_join_the_others(report):
+    def table(*rows):
+        return {"title": "all", "columns": ["data", "x"], "rows": list(rows)}
+
+    origin = {"date": "first"}
+    report.store("some.benchmark", table(["a", 1], ["a", 2], ["b", 3]), origin)
+    report.store("some.benchmark", table(["a", 4], ["c", 5]), origin, is_part=True)
+    (record,) = stored(report)
+    assert record["rows"] == [["a", 4], ["b", 3], ["c", 5]]
+    report.store("some.benchmark", table(["b", 6]), origin)
+    assert stored(report)[0]["rows"] == [["b", 6]]
+
+
 def test_nan_is_null(report):
     record = {"title": "a", "columns": ["x"], "rows": [[float("nan")]]}
     report.store("some.benchmark", record, {"date": "first"})

@@ -215,6 +215,17 @@ def test_hard_roots_are_within_the_rule(make, radius):
     assert n_wrong <= 2
 
 
+@pytest.mark.parametrize("seed", range(5, 9))
+def test_samples_that_decide_nothing_cost_little(seed):
+    # A subset is tried first: what it loses is not lost a second time on all rows.
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((200_000, 5), dtype=np.float32)
+    effect = np.clip(0.04 * X[:, 0], -1, 1)  # gains a thousandth of the impurity
+    y = (rng.random(len(X)) < 0.5 + 0.5 * effect).astype(np.uint8)
+    stump = tree.DecisionTreeClassifier(max_depth=1, random_state=seed).fit(X, y)
+    assert stump.n_insertions_ <= 1.05 * X.size
+
+
 @pytest.mark.parametrize("n_samples", [20_000, 60_000])
 @pytest.mark.parametrize("missing", [False, True])
 def test_all_rows_place_the_threshold(n_samples, missing):
