@@ -36,7 +36,7 @@ def test_thesis_benchmarks_say_what_they_reproduce(registry):
     }
     for name, function in found.items():
         assert function.__doc__.startswith(
-            ("Table", "Figure", "Appendix", "Section")
+            ("Table", "Figure", "Appendix", "Chapter", "Section")
         ), name
 
 

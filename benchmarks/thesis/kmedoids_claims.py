@@ -27,7 +27,7 @@ def bandit(X, k, seed, **parameters):
 
 @benchmark("thesis.kmedoids.delta", data=["mnist"])
 def delta_against_loss(options):
-    """A.2.3: what a larger error probability saves, and what it costs."""
+    """Appendix A.2.3: what a larger error probability saves, and what it costs."""
     n, k, n_runs = 5000, 5, options.rounds or 10
     deltas = (1e-6, 1e-3, 0.01, 0.1, 0.5, 0.9, 0.999)
     found = {delta: [] for delta in deltas}
@@ -54,7 +54,7 @@ def delta_against_loss(options):
 
 @benchmark("thesis.kmedoids.k", data=["mnist"])
 def dependence_on_k(options):
-    """A.2.5: growth with the number of clusters."""
+    """Appendix A.2.5: growth with the number of clusters."""
     n, n_runs = 5000, options.rounds or 3
     numbers = (2, 4, 8, 16, 32)
     rows = []

@@ -23,7 +23,7 @@ ESTIMATORS = [
     getattr(package, name)
     for package in (tree, ensemble)
     for name in package.__all__
-    if "Hist" not in name
+    if "Hist" not in name and name != "PackedDataset"
 ]
 FORESTS = [each for each in ESTIMATORS if hasattr(each, "estimators_samples_")]
 

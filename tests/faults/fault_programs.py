@@ -244,6 +244,7 @@ def fit_packed(path, kind, share):
     with threadpool_limits(1, "openmp"):
         for samples in (data, X):
             model.fit(X[:1000], y[:1000])
+            freed = _take_freed_memory()
             status = Path("/proc/self/status").read_text()
             lines = status.splitlines()
             (taken,) = (line.split()[1] for line in lines if "VmData" in line)
@@ -252,6 +253,7 @@ def fit_packed(path, kind, share):
             resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
             outcomes.append(_outcome(partial(model.fit, samples, y)))
             resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+            del freed
     return outcomes
 
 

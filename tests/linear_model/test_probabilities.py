@@ -9,7 +9,7 @@ from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
-from sklearn_bandit.neighbors._quantized._search import (
+from sklearn_bandit.neighbors._quantized._exact import (
     available_variants,
     use_variant,
 )
