@@ -222,7 +222,7 @@ def test_other_files(tmp_path):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
 @pytest.mark.parametrize(
-    ("kind", "share"), [("forest", 0.5), ("tree", 1.5), ("boosting", 3.0)]
+    ("kind", "share"), [("forest", 1.5), ("tree", 1.5), ("boosting", 3.0)]
 )
 def test_memory(tmp_path, kind, share):
     """A fit takes a share of what the bins would take; without the files, more.
