@@ -230,13 +230,6 @@ def fit_packed(path, kind, share):
     model = {
         "forest": RandomForestClassifier(n_estimators=3, random_state=0),
         "tree": DecisionTreeClassifier(max_depth=4, random_state=0),
-        "boosting": HistGradientBoostingClassifier(
-            solver="exact",
-            max_iter=3,
-            max_leaf_nodes=4,
-            early_stopping=False,
-            random_state=0,
-        ),
     }[kind]
     np.save(path.parent / "X.npy", X)
     X = np.load(path.parent / "X.npy", mmap_mode="r")
