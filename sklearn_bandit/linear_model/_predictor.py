@@ -40,8 +40,7 @@ MIN_FEATURES_SAMPLE = 8_000
 # words: 1.2 times as fast at 10,000 x 512, 1.3 at 69,598 x 512, 1.6 at 69,598 x 256.
 MIN_ROUGH_WEIGHTS = 1 << 22
 
-# Scores of sparse inputs that are held at a time.
-MAX_SCORES = 1 << 24
+MAX_SCORES = 1 << 24  # of sparse inputs, held at a time
 
 
 def _has_probabilities(predictor):

@@ -8,6 +8,7 @@ Everything that reads or writes codes belongs here; estimators do not.
 - ``_segment``: rows, codes and numbers of rows, as the kernels see them
 - ``_prepare``: one query as digits, and the bound with its proof
 - ``_search``: scan, select, compute; one query or many
+- ``_scores``: rough products with all rows and bounds of their errors
 - ``_found``: the k best, or all within a radius
 - ``kernels.h``: a table of kernels for each instruction set, chosen at run time;
   ``exact.h``: distances that are the same to the last bit in all of them
