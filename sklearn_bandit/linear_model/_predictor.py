@@ -26,7 +26,6 @@ from .._compat import (
     check_is_fitted,
     validate_data,
 )
-from .._core.thread_start import keep_threads
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
 from ..neighbors import BanditMIPS, BanditNearestNeighbors
@@ -37,12 +36,11 @@ from ._probabilities import OutputLayer, find_link
 # 4,000 features (3 times) and a sample at 16,000 (2.5 times); about equal at 8,000.
 MIN_FEATURES_SAMPLE = 8_000
 
-# Layers of fewer weights have their own probabilities. Single inputs, one thread, words
-# of newsgroups: 1.1 times as fast at 10,000 x 512, 1.5 times at 69,598 x 256.
+# Layers of fewer weights have their own probabilities. Processor time of single inputs,
+# words: 1.2 times as fast at 10,000 x 512, 1.3 at 69,598 x 512, 1.6 at 69,598 x 256.
 MIN_ROUGH_WEIGHTS = 1 << 22
 
-# Scores of sparse inputs that are held at a time.
-MAX_SCORES = 1 << 24
+MAX_SCORES = 1 << 24  # of sparse inputs, held at a time
 
 
 def _has_probabilities(predictor):
@@ -246,14 +244,15 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _make_output_layer(self, weights):
         """Return what computes probabilities from bytes; None if nothing can."""
-        if not isinstance(self.search_, BanditNearestNeighbors):
-            return None
-        if len(self.classes_) <= 2 or not hasattr(self.estimator_, "predict_proba"):
-            return None
-        index = self.search_._index
-        if index.segments[0].rows.size < MIN_ROUGH_WEIGHTS:
+        if (
+            not isinstance(self.search_, BanditNearestNeighbors)
+            or not hasattr(self.estimator_, "predict_proba")
+            or len(self.classes_) <= 2
+            or weights.size < MIN_ROUGH_WEIGHTS
+        ):
             return None
         link = find_link(self.estimator_, weights[:, : self.n_features_in_])
+        index = self.search_._index
         return None if link is None else OutputLayer(index, self._offset, link)
 
     def _fitted_estimator(self, X, y, sample_weight):
@@ -379,16 +378,14 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Compute the probabilities of the classes.
 
-        Those of a single input of a large layer come from a copy of the weights in
-        bytes. The probabilities of the `n_neighbors` best classes are then those of the
-        classifier up to a factor between ``1 - proba_tol`` and ``1 + proba_tol``, with
-        certainty. The absolute errors of all classes add up to ``2 * proba_tol`` at
-        most, and the probabilities to one.
+        Those of a single input of a large layer come from the weights in bytes. For the
+        `n_neighbors` best classes they are then the classifier's up to a factor between
+        ``1 - proba_tol`` and ``1 + proba_tol``, with certainty. The absolute errors of
+        all classes add up to ``2 * proba_tol`` at most.
 
-        Several inputs, sparse ones, small layers, ``proba_tol=0``, other layouts than
-        "bytes" and classifiers whose probabilities are neither a softmax nor normalised
-        logistic functions of their scores get the classifier's own probabilities. So do
-        inputs for which the bound would take exact scores of one class in sixteen.
+        Several inputs, sparse ones, small layers, ``proba_tol=0``, other layouts and
+        links than softmax and logistic get the classifier's own probabilities, and so
+        do inputs that would need exact scores of more than one class in sixteen.
 
         Parameters
         ----------
@@ -411,12 +408,11 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             or sparse.issparse(X)
         ):
             return self._own_probabilities(X)
-        query, n_threads = self._with_ones(X)[0], keep_threads(self.n_jobs)
-        found, _ = layer.probabilities(query, k, self.proba_tol, n_threads)
+        # One thread: a BLAS that has just made the input keeps the others busy a while.
+        found, _ = layer.probabilities(self._with_ones(X)[0], k, self.proba_tol, 1)
         return self._own_probabilities(X) if found is None else found[None]
 
     def _own_probabilities(self, X):
-        """Return the classifier's own probabilities."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about names of features
             return self.estimator_.predict_proba(X)
