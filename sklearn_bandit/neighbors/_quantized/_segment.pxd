@@ -11,6 +11,7 @@ cdef extern from "kernels.h":
         SKB_GROUP
         SKB_N_STATS
         SKB_RESIDUAL
+        SKB_SIZE
     ctypedef struct Digits "skb_query":
         const int8_t* high
         const int8_t* low
