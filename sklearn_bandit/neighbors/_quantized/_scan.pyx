@@ -15,7 +15,7 @@ from ._encode cimport MANHATTAN
 from ._exact cimport KERNELS, look_at, look_at_all, row_of
 from ._found cimport Found, Neighbour, worst_key
 from ._prepare cimport Query, bar_of
-from ._segment cimport SKB_BLOCK, SKB_GROUP, Digits, Rows
+from ._segment cimport SKB_BLOCK, SKB_GROUP, SKB_SIZE, Digits, Rows
 
 cdef enum:
     # Rows whose bounds are kept at a time for one query: half a megabyte.
@@ -24,10 +24,14 @@ cdef enum:
     CHUNK = 4096
     # Blocks from all over the segment that give a batch its first bar.
     SEED_BLOCKS = 64
-    # If more than one of so many rows would be computed, two digits are better: a scan
-    # by them takes about as long as to compute one row of 32 (100 features). Other
-    # numbers were not tried.
+    # If two digits would rule out one more of so many rows, they are better: a scan by
+    # them takes about as long as to compute one row of 32 (100 features). Other numbers
+    # were not tried.
     ALONE_FACTOR = 32
+    # If more than one of so many rows reaches the bar, putting those of each span in
+    # order takes longest; a query that is alone has too many at a time for that. Other
+    # numbers were not tried.
+    MANY_FACTOR = 4
     # Codes that a batch goes over for one group of queries after the other. They and
     # the next ones should stay in a second-level cache of half a megabyte. Other sizes
     # were not tried.
@@ -235,16 +239,51 @@ cdef void _scan_group(
     )
 
 
+cdef inline Py_ssize_t _seed_row(const Rows* rows, Py_ssize_t place) noexcept nogil:
+    """Return the row at a place of the seeds' bounds."""
+    cdef Py_ssize_t block = place // SKB_BLOCK * (rows.n // SKB_BLOCK) // SEED_BLOCKS
+
+    return block * SKB_BLOCK + place % SKB_BLOCK
+
+
+cdef bint _is_coarse(
+    const Group* group, Py_ssize_t number, const float* bounds
+) noexcept nogil:
+    """Whether two digits would rule out many of the seeds that one digit does not.
+
+    Or whether there are so many that the order in which they are computed costs more
+    than it saves.
+    """
+    cdef const Rows* rows = group.rows
+    cdef const Query* query = &group.queries[number]
+    cdef float bar = bar_of(query, rows, group.found[number].limit, False)
+    cdef int32_t* places = group.scratch.places
+    cdef Py_ssize_t n = SEED_BLOCKS * SKB_BLOCK, n_reached, n_ruled_out = 0, i
+    cdef float size
+
+    if rows.head.codes != NULL:
+        return False
+    n_reached = KERNELS.select(bounds, NULL, n, 0.0, bar, places)
+    if ALONE_FACTOR * n_reached <= n:
+        return False
+    if MANY_FACTOR * n_reached > n:
+        return True
+    for i in range(n_reached):
+        size = _stats_of(rows, _seed_row(rows, places[i]))[SKB_SIZE * SKB_BLOCK]
+        n_ruled_out += bounds[places[i]] - query.full.size * size < bar
+    return ALONE_FACTOR * n_ruled_out > n
+
+
 cdef void _seed(
     const Group* group, Py_ssize_t first, Py_ssize_t n_queries
 ) noexcept nogil:
     """Give each query a limit: its k-th distance among rows from everywhere.
 
-    A query whose bounds tell too few of these rows apart is left to be searched alone.
+    A query whose one digit tells too few of these rows apart is to be searched alone.
     """
     cdef const Rows* rows = group.rows
     cdef Py_ssize_t n_blocks = rows.n // SKB_BLOCK, n = SEED_BLOCKS * SKB_BLOCK
-    cdef Py_ssize_t i, j, place, n_reached, k = group.found[first].k
+    cdef Py_ssize_t i, j, place, k = group.found[first].k
     cdef Candidate* best = group.scratch.candidates
     cdef Found seeds
     cdef float* bounds
@@ -262,22 +301,13 @@ cdef void _seed(
         seeds.n = 0
         seeds.limit = INFINITY
         for j in range(_largest(bounds, n, k, group.scratch.places, best)):
-            place = best[j].place // SKB_BLOCK * n_blocks // SEED_BLOCKS * SKB_BLOCK
-            place += best[j].place % SKB_BLOCK
+            place = _seed_row(rows, best[j].place)
             look_at(rows, &group.queries[first + i], place, &seeds)
         if seeds.n == k:
             group.found[first + i].limit = min(
                 group.found[first + i].limit, worst_key(&seeds)
             )
-        if rows.head.codes == NULL:
-            n_reached = KERNELS.select(
-                bounds, NULL, n, 0.0,
-                bar_of(
-                    &group.queries[first + i], rows, group.found[first + i].limit, False
-                ),
-                group.scratch.places,
-            )
-            group.queries[first + i].is_alone = ALONE_FACTOR * n_reached > n
+        group.queries[first + i].is_alone = _is_coarse(group, first + i, bounds)
     free(seeds.rows)
 
 
