@@ -102,7 +102,7 @@ class EagerSearch(BanditSearch):
         while self._n_arms < self.sample.n:
             self._n_arms = min(MORE_ARMS * self._n_arms, self.sample.n)
             if self._n_arms < self.sample.n:
-                survivors, _ = self.sample.screen(self._test(1), range(self._n_arms))
+                survivors = self.sample.screen(self._test(1), range(self._n_arms))
                 if self._swap_one_of(self._best(survivors)):
                     return True
         return self._swap_one_of_all()
@@ -135,13 +135,10 @@ class EagerSearch(BanditSearch):
         # A test that finds a swap is followed by another: test t gets 1 / (t (t + 1)).
         self._n_swap_searches += 1
         sample, test = self.sample, self._test(self._n_swap_searches)
-        n_blocks, is_crowded = 1, True
-        while is_crowded:
-            survivors, is_crowded = sample.screen(test, range(sample.n), n_blocks)
-            best = self._best(survivors)
-            if self._swap_one_of(best):
-                return True
-            n_blocks *= 2
+        survivors = sample.screen(test, range(sample.n))
+        best = self._best(survivors)
+        if self._swap_one_of(best):
+            return True
         survivors.keep(np.flatnonzero(~np.isin(survivors.arms, best)))
         budget = self._budget()
         while not self._is_few(survivors):

@@ -31,10 +31,10 @@ CHUNK_TILES = 8
 # Blocks of references that arms are screened on if there is no control variate.
 PLAIN_BLOCKS = 2
 
-# Where more than this share of the arms may improve, only so many of each part are
-# returned: the sums of all of them would take more memory than they are worth.
+# Where more than the first share of the arms may improve, and less than the second do
+# by estimate, the arms are screened on twice as many references.
 CROWDED_SHARE = 0.25
-N_OF_PART = 64
+GOOD_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class Sample:
         self.extend(survivors, min(n_known + self.block, self.n))
         return survivors
 
-    def screen(self, test, arms, n_blocks=1):
+    def screen(self, test, arms):
         """Compare some arms with the present medoids on the references of a test.
 
         A part of the arms at a time: what is dropped needs no memory.
@@ -221,21 +221,17 @@ class Sample:
             What it is about.
         arms : range
             Positions.
-        n_blocks : int, default=1
-            Blocks of references; twice as many without a control variate.
 
         Returns
         -------
-        survivors : Survivors
+        Survivors
             The arms that may improve the loss.
-        is_crowded : bool
-            Whether they are only the best of very many: more blocks are needed.
         """
         clusters, n_known = test.clusters, test.n_known
         comparison = self._comparison(clusters, clusters.present(), n_known, False)
-        n_blocks *= 1 if comparison.variate.exists else PLAIN_BLOCKS
+        n_blocks = 1 if comparison.variate.exists else PLAIN_BLOCKS
         stop = min(test.first + n_blocks * self.block, self.n)
-        parts, is_crowded = [], False
+        parts = []
         for start in range(0, len(arms), CHUNK_TILES * ARM_TILE):
             chunk = self._range(arms[start : start + CHUNK_TILES * ARM_TILE])
             known = self._zeros("known", len(chunk), comparison, 1)
@@ -246,17 +242,17 @@ class Sample:
             )
             self.extend(part, stop, keep=self.distances.kept)
             part.bound(test.quantiles)
-            left = np.flatnonzero(part.lower <= test.slack)
-            if start == 0 and stop < self.n:
-                is_crowded = len(left) > CROWDED_SHARE * len(part)
-            if is_crowded:
-                left = left[np.argsort(part.means[left], kind="stable")[:N_OF_PART]]
-            part.keep(np.sort(left))
+            while start == 0 and stop < self.n and _is_crowded(part, test.slack):
+                # The others will need as many references.
+                stop = self.whole_blocks(2 * stop - test.first)
+                self.extend(part, stop, keep=self.distances.kept)
+                part.bound(test.quantiles)
+            part.keep(np.flatnonzero(part.lower <= test.slack))
             parts.append(part)
         survivors = Survivors.join(parts)
         is_medoid = np.isin(survivors.arms, clusters.medoids)
         survivors.keep(np.flatnonzero(~is_medoid))
-        return survivors, is_crowded
+        return survivors
 
     def change_leader(self, survivors, leader):
         """Compare some arms with another one from now on.
@@ -341,6 +337,13 @@ class Sample:
         sums = memory[: prod(shape)].reshape(shape)
         sums[:] = 0.0
         return sums
+
+
+def _is_crowded(part, slack):
+    """Whether so many arms are undecided that all of them should be sampled further."""
+    n_good = np.count_nonzero(part.means <= slack)
+    n_left = np.count_nonzero(part.lower <= slack)
+    return n_good < GOOD_SHARE * len(part) and n_left > CROWDED_SHARE * len(part)
 
 
 class SampleRows:
