@@ -32,9 +32,10 @@ CHUNK_TILES = 8
 PLAIN_BLOCKS = 2
 
 # Where more than the first share of the arms may improve, and less than the second do
-# by estimate, the arms are screened on twice as many references.
+# by estimate, the arms are screened on twice as many references, up to so many blocks.
 CROWDED_SHARE = 0.25
 GOOD_SHARE = 0.05
+MOST_BLOCKS = 4
 
 
 @dataclass(frozen=True)
@@ -231,6 +232,7 @@ class Sample:
         comparison = self._comparison(clusters, clusters.present(), n_known, False)
         n_blocks = 1 if comparison.variate.exists else PLAIN_BLOCKS
         stop = min(test.first + n_blocks * self.block, self.n)
+        most = min(test.first + MOST_BLOCKS * self.block, self.n)
         parts = []
         for start in range(0, len(arms), CHUNK_TILES * ARM_TILE):
             chunk = self._range(arms[start : start + CHUNK_TILES * ARM_TILE])
@@ -242,7 +244,7 @@ class Sample:
             )
             self.extend(part, stop, keep=self.distances.kept)
             part.bound(test.quantiles)
-            while start == 0 and stop < self.n and _is_crowded(part, test.slack):
+            while start == 0 and stop < most and _is_crowded(part, test.slack):
                 # The others will need as many references.
                 stop = self.whole_blocks(2 * stop - test.first)
                 self.extend(part, stop, keep=self.distances.kept)
