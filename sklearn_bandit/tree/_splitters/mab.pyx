@@ -44,8 +44,9 @@ from .savings cimport Savings, affords, affords_sample
 from .slots cimport SlotSplitter
 
 # Where most features survive, all rows of a subset decide if they are predicted to
-# leave no more than this share of what must be told apart. With 0.7, twice as many roots
-# that gain half a percent of the impurity stay undecided; with 1, noise takes more.
+# leave no more than this share of what must be told apart. With 0.7, twice as many
+# roots that gain half a percent of the impurity stay undecided; with 1, noise takes
+# more insertions.
 cdef double MOST_MISSING = 0.8
 
 
