@@ -37,34 +37,16 @@ from sklearn_bandit.bandit._arms cimport eliminate
 from sklearn_bandit.bandit._radii cimport needed_samples, split_delta
 from sklearn_bandit.tree._common cimport MISSING_BIN, SMALL, Block, Limits, Split
 
-from .exact cimport (
-    FOUND,
-    NOTHING,
-    OUT_OF_BUDGET,
-    SAMPLED,
-    UNDECIDED,
-    Outcome,
-)
+from .exact cimport FOUND, NOTHING, OUT_OF_BUDGET, SAMPLED, UNDECIDED, Outcome
 from .loss_comparison cimport LossComparison
-from .row_sample cimport RowSample, Slots
+from .row_sample cimport SAMPLE_SHARE, SUBSET_SHARE, RowSample, Slots, count_room
 from .savings cimport Savings, affords, affords_sample
 from .slots cimport SlotSplitter
 
-cdef enum:
-    # Beyond this share (one in so many) of a node's rows a sample does not pay: a row
-    # read at random costs about as much as several read in order.
-    SAMPLE_SHARE = 8
-    # The rows of a subset are there to be used, if not all twice.
-    SUBSET_SHARE = 2
-    # Nor does a larger sample, whatever the node: its losses no longer fit the cache.
-    LARGEST_SAMPLE = 65536
-    SAMPLE_BYTES = 1 << 24
-
 # Where most features survive, all rows of a subset decide if they are predicted to
-# leave no more than this share of what must be told apart. With 0.7 or less, twice as
-# many roots that gain half a percent of the impurity were left undecided; with 1.0,
-# roots that gain a twentieth of a percent took 1.07 times the insertions of an exact
-# search, with this 1.04 (`quality.trees.roots`).
+# leave no more than this share of what must be told apart. With 0.7, twice as many
+# roots that gain half a percent of the impurity stay undecided; with 1, noise takes
+# more insertions.
 cdef double MOST_MISSING = 0.8
 
 
@@ -128,8 +110,8 @@ cdef class BanditSplitter(SlotSplitter):
             self.min_rows = 2 * self.batch_size
             self.share = SUBSET_SHARE
             self.allowance = self.tol * sampling.gained
-        room = min(LARGEST_SAMPLE, SAMPLE_BYTES // n_slots)
-        room = max(min(sampling.n_samples // self.share, room), self.batch_size)
+        room = count_room(sampling.n_samples // self.share, n_slots)
+        room = max(room, self.batch_size)
         self.sample = RowSample(self.criterion, self.histograms, room, n_slots)
         self.order = np.empty(self.n_features, dtype=np.int32)
         # Numbers of its own: features are drawn as without sampling.
@@ -173,9 +155,8 @@ cdef class BanditSplitter(SlotSplitter):
             or self.set >= 0
             or block.columns == NULL
             or limits.monotonic
-            or not (
-                self.is_subset or affords_sample(&self.savings, self.n_insertions)
-            )
+            or not self.is_subset
+            and not affords_sample(&self.savings, self.n_insertions)
         ):
             return self.search_exactly(block, ids, n, totals, limits, n_constant, best)
         self.node.block = block
@@ -210,17 +191,17 @@ cdef class BanditSplitter(SlotSplitter):
 
         Those subtract histograms where they can, so that they insert half of the rows.
         """
+        cdef int64_t n_spared = self.n_exact()
+
         if outcome == UNDECIDED:
             # With few survivors a sample of all rows will not be lost.
-            if self.most_survive():
-                self.savings.n_saved -= n_spent
+            n_spared = 0 if self.most_survive() else n_spent
         elif self.set >= 0:
             # The histograms are those of an exact search.
-            self.savings.n_saved -= n_spent - self.node.n * self.n_features
+            n_spared = self.node.n * self.n_features
         elif self.n_sets > 0:
-            self.savings.n_saved += self.n_exact() // 2 - n_spent
-        else:
-            self.savings.n_saved += self.n_exact() - n_spent
+            n_spared //= 2
+        self.savings.n_saved += n_spared - n_spent
 
     cdef int64_t n_exact(self) noexcept nogil:
         """Insertions of an exact search of the node, with all of its rows."""
@@ -477,18 +458,19 @@ cdef class BanditSplitter(SlotSplitter):
         cdef double weight = self.criterion.weight(self.node.totals)
         cdef double shrink = sqrt(<double> self.sample.n_rows / self.node.n)
         cdef Py_ssize_t i, leader = 0
-        cdef int64_t n_insertions
+        cdef int64_t n_insertions = self.node.n * self.n_survivors
         cdef double most = 1.0
         cdef Split* split
 
-        n_insertions = self.node.n * self.n_survivors
         if self.most_survive() and not affords(
             &self.savings, n_insertions, self.n_exact()
         ):
             most = MOST_MISSING
-        if self.leader < 0 or self.missing_share(self.node.n) > most:
-            return UNDECIDED
-        if not self.can_pay(n_insertions):
+        if (
+            self.leader < 0
+            or self.missing_share(self.node.n) > most
+            or not self.can_pay(n_insertions)
+        ):
             return UNDECIDED
         self.clear_arms()
         self.kind = 0

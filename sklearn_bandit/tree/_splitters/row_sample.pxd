@@ -6,6 +6,21 @@ from sklearn_bandit.tree._common cimport Block, Limits
 from sklearn_bandit.tree._criteria.base cimport Criterion
 from sklearn_bandit.tree._criteria.histograms cimport Histograms
 
+cdef enum:
+    # Beyond this share (one in so many) of a node's rows a sample does not pay: a row
+    # read at random costs about as much as several read in order.
+    SAMPLE_SHARE = 8
+    # The rows of a subset are there to be used, if not all twice.
+    SUBSET_SHARE = 2
+    # Nor does a larger sample, whatever the node: its losses no longer fit the cache.
+    LARGEST_SAMPLE = 65536
+    SAMPLE_BYTES = 1 << 24
+
+
+cdef inline Py_ssize_t count_room(Py_ssize_t n_rows, Py_ssize_t n_slots) noexcept nogil:
+    """Return how many of some rows a sample has at most."""
+    return min(n_rows, min(<Py_ssize_t> LARGEST_SAMPLE, SAMPLE_BYTES // n_slots))
+
 
 cdef struct Node:
     # What a search is about.

@@ -10,9 +10,9 @@ from libc.stdint cimport int64_t
 cdef enum:
     # While most features survive, a sample takes at most this part (one in so many) of
     # the insertions of an exact search, or what others have saved. Without it, samples
-    # that decided nothing took up to 16% of the insertions of an exact tree. With one in
-    # 32, signals of half a percent of the impurity were lost on 200,000 rows, with
-    # predictions of what a sample needs instead of it many more (`quality.trees.roots`).
+    # that decided nothing took up to 16% of the insertions of an exact tree. With one
+    # in 32, signals of half a percent of the impurity were lost on 200,000 rows, with
+    # predictions of what a sample needs many more (`quality.trees.roots`).
     FIRST_SHARE = 24
     # One in so many insertions may be lost to samples that decide nothing.
     LOST_SHARE = 100
