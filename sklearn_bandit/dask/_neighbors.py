@@ -63,7 +63,6 @@ class BanditMIPS(ShardedSearch, local_class=neighbors.BanditMIPS):
     """
 
     _largest_first = True
-    _keeps_ids = False
 
     def kneighbors(
         self,
@@ -87,8 +86,8 @@ class BanditMIPS(ShardedSearch, local_class=neighbors.BanditMIPS):
         -------
         products : ndarray or dask array of shape (n_queries, n_neighbors)
             Inner products, in descending order. Only if `return_distance`.
-        indices : ndarray or dask array of shape (n_queries, n_neighbors)
-            Positions of the atoms; ties in increasing order.
+        ids : ndarray or dask array of shape (n_queries, n_neighbors)
+            Ids of the atoms; ties in increasing order.
         """
         return self._search(X, n_neighbors, return_distance)
 
@@ -96,7 +95,7 @@ class BanditMIPS(ShardedSearch, local_class=neighbors.BanditMIPS):
         self,
         X: Any = None,
         n_neighbors: int | None = None,
-        mode: Literal["connectivity", "product", "distance"] = "connectivity",
+        mode: Literal["connectivity", "distance"] = "connectivity",
     ) -> sparse.csr_matrix:
         """Return the atoms with the largest inner products as a sparse matrix.
 
@@ -106,34 +105,45 @@ class BanditMIPS(ShardedSearch, local_class=neighbors.BanditMIPS):
             The queries, in memory. None takes the atoms themselves.
         n_neighbors : int, default=None
             Number of atoms for each query; None takes that of the constructor.
-        mode : {"connectivity", "product", "distance"}, default="connectivity"
-            Whether the entries are ones or inner products ("distance" means these,
-            too).
+        mode : {"connectivity", "distance"}, default="connectivity"
+            Whether the entries are ones or, in the place of distances, inner products.
 
         Returns
         -------
-        graph : CSR matrix of shape (n_queries, `n_samples_fit_`)
-            One row a query.
+        graph : CSR matrix of shape (n_queries, n_ids)
+            One row a query, one column an id.
         """
-        return self._graph(
-            X, n_neighbors, mode, ("connectivity", "product", "distance")
-        )
+        return self._graph(X, n_neighbors, mode)
 
-    def remove(self, indices: Any) -> Self:
-        """Remove atoms; those behind them move up.
+    def transform(self, X: Any) -> sparse.csr_matrix:
+        """Return the largest inner products of samples with the atoms.
 
         Parameters
         ----------
-        indices : int or array-like of int
-            Present positions of the atoms, each at most once. At least one atom must
-            remain.
+        X : array-like of shape (n_samples, n_features)
+            The samples, in memory.
+
+        Returns
+        -------
+        CSR matrix of shape (n_samples, n_ids)
+            The graph of :meth:`kneighbors_graph` with ``mode="distance"``.
+        """
+        return self.kneighbors_graph(X, mode="distance")
+
+    def remove(self, ids: Any) -> Self:
+        """Remove atoms; the others keep their ids.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            Ids of atoms that are present, each once. At least one atom must remain.
 
         Returns
         -------
         self : object
             The estimator.
         """
-        return self._remove(indices, "indices", "atom")
+        return self._remove(ids, "ids", "atom")
 
     def _divided(self):
         return {"delta": self.delta / sum(1 for one in self._shards if one.n_rows)}
@@ -236,7 +246,7 @@ class BanditNearestNeighbors(
         graph : CSR matrix of shape (n_queries, n_ids)
             One column an id. After :meth:`remove` some columns are empty.
         """
-        return self._graph(X, n_neighbors, mode, ("connectivity", "distance"))
+        return self._graph(X, n_neighbors, mode)
 
     def radius_neighbors(
         self,
@@ -296,7 +306,7 @@ class BanditNearestNeighbors(
         graph : CSR matrix of shape (n_queries, n_ids)
             One column an id.
         """
-        self._check_mode(mode, ("connectivity", "distance"))
+        self._check_mode(mode)
         values, ids = self._within(X, radius, sort_results)
         ends = np.cumsum([0, *map(len, ids)])
         flat = np.concatenate(ids) if len(ids) else np.empty(0, dtype=np.int64)

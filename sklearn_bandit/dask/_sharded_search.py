@@ -70,9 +70,6 @@ class ShardedSearch(DaskEstimator):
     # Whether the largest values come first.
     _largest_first: ClassVar[bool] = False
 
-    # Whether rows keep their numbers when others are removed.
-    _keeps_ids: ClassVar[bool] = True
-
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
         """Make an index of each partition, where it is.
@@ -222,20 +219,18 @@ class ShardedSearch(DaskEstimator):
                 if len(here) == 0:
                     shards.append(one)
                     continue
-                n_ids = one.n_ids if self._keeps_ids else one.n_ids - len(here)
                 if len(here) == one.n_rows:
-                    shards.append(Shard(None, 0, n_ids))
+                    shards.append(Shard(None, 0, one.n_ids))
                     continue
                 # Where the rows are, among those that are present.
                 places = here - np.searchsorted(np.sort(gone), here)
                 future = tasks.submit(_without, one.future, here, places)
-                shards.append(Shard(future, one.n_rows - len(here), n_ids))
+                shards.append(Shard(future, one.n_rows - len(here), one.n_ids))
             new = [one.future for one in shards if one.future is not None]
             for _ in tasks.gather([tasks.submit(_n_rows, one) for one in new]):
                 pass
             tasks.hand_over(new)
-        if self._keeps_ids:
-            self._removed = np.union1d(self._removed, ids)
+        self._removed = np.union1d(self._removed, ids)
         self._set_shards(shards)
         return self
 
@@ -320,13 +315,14 @@ class ShardedSearch(DaskEstimator):
         return _ragged(values), _ragged(ids)
 
     @staticmethod
-    def _check_mode(mode, allowed):
+    def _check_mode(mode):
+        allowed = "connectivity", "distance"
         if mode not in allowed:
             raise ValueError(f"mode must be one of {allowed}, got {mode!r} instead.")
 
-    def _graph(self, X, n_neighbors, mode, allowed):
+    def _graph(self, X, n_neighbors, mode):
         """Answers as a sparse matrix."""
-        self._check_mode(mode, allowed)
+        self._check_mode(mode)
         if is_collection(X):
             raise TypeError("Queries must be in memory: compute them, a few at a time.")
         values, ids = self._search(X, n_neighbors, True)
