@@ -53,7 +53,7 @@ def run_tasks(function, list tasks, int n_threads):
     function : callable
         What to call.
     tasks : list
-        Its arguments, one a call. Those that are left when a call raises are not called.
+        Its arguments, one a call. After a call that raises, no other is made.
     n_threads : int
         Threads to use.
     """

@@ -19,7 +19,7 @@ cdef struct Query:
     double own_squares          # of `values`
     float tail                  # factor of the tails
     bint is_blind               # bounds cannot be computed: look at every row
-    bint is_alone               # one digit is too coarse: not to be searched with others
+    bint is_alone               # one digit is too coarse: not searched with others
     Py_ssize_t own              # position that is not an answer, or -1
 
 cdef int new_query(Query* query, Py_ssize_t d, Py_ssize_t width) noexcept nogil
