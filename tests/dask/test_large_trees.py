@@ -88,7 +88,7 @@ def assert_counts(fitted, n_samples):
 @pytest.mark.parametrize("name", ["RandomForestClassifier", "ExtraTreesRegressor"])
 def test_forests(client, small_memory, name):
     y = Y if name.endswith("Classifier") else SCORE
-    parameters = {"n_estimators": 5, "random_state": 0, "max_depth": 10}
+    parameters = {"n_estimators": 15, "random_state": 0, "max_depth": 10}
     local = getattr(ensemble, name)(**parameters).fit(X[:N], y[:N])
     fitted = [
         getattr(bandit_dask, name)(**parameters).fit(
