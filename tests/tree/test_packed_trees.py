@@ -97,6 +97,21 @@ def test_equal_to_the_last_bit(
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_threshold_that_is_not_a_number(form):
+    """As scikit-learn 1.6 grew: no value is below, and missing ones go where they go."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 3)).astype(np.float32)
+    estimator = DecisionTreeRegressor(max_depth=2).fit(X, X[:, 0])
+    state = estimator.tree_.__getstate__()
+    state["nodes"] = state["nodes"].copy()
+    state["nodes"]["threshold"][0] = np.nan
+    estimator.tree_.__setstate__(state)
+    X[::7] = np.nan
+    expected = estimator.tree_.predict(X).reshape(100, 1)
+    np.testing.assert_array_equal(average(pack([estimator], form), X, 1), expected)
+
+
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("n_features", [4, 20, 54, 100])
 @pytest.mark.parametrize("share_missing", [0.0, 0.1])
 def test_trees_of_many_nodes(form, n_features, share_missing):

@@ -42,6 +42,9 @@ cdef class SourceTree:
         """Return the largest float32 that is not above the threshold of a node."""
         cdef float rounded = <float> self.thresholds[node]
 
+        if rounded != rounded:
+            # scikit-learn 1.6 has such thresholds, which no value is below.
+            return -INFINITY
         if <double> rounded > self.thresholds[node]:
             return nextafterf(rounded, -INFINITY)
         return rounded
