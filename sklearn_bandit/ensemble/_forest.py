@@ -6,7 +6,6 @@ scikit-learn's forests.
 
 import warnings
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
@@ -49,6 +48,7 @@ from sklearn_bandit._core.validation import (
 from sklearn_bandit.tree._building import (
     SamplingPolicy,
     TrainingSet,
+    TrainingSetTransfer,
     root_cost,
 )
 from sklearn_bandit.tree._data import (
@@ -59,7 +59,7 @@ from sklearn_bandit.tree._data import (
 )
 
 from ._forest_prediction import ForestPrediction
-from ._forest_trees import Draws, TreesToGrow, grow_one, sent_elsewhere
+from ._forest_trees import Draws, TreesToGrow, grow_elsewhere, grow_one
 from ._n_trees import Settling
 
 # Tells the draws of rows that bins are made of from the draws of the first tree.
@@ -339,14 +339,10 @@ class BanditForest(
                 self, prepared.X, training_set, options["draws"], prepared.first_seed
             )
             batches = settling.batches(iter(trees), lambda: prepared.old + done)
-        sent = nullcontext(training_set)
-        if self.max_insertions is None:
-            sent = sent_elsewhere(training_set, trees[0])
+        if self.max_insertions is None and grow_elsewhere():
+            training_set = TrainingSetTransfer(training_set, trees[0])
         # The lines that `verbose` asks for are joblib's and `grow_one`'s.
-        with (
-            sent as training_set,
-            self._progress(len(trees), verbose=False, **shown) as progress,
-        ):
+        with self._progress(len(trees), verbose=False, **shown) as progress:
             for batch in batches:
                 n_wanted = len(done) + len(batch)
                 left = None

@@ -1,9 +1,7 @@
 """One tree of a forest: the sample that it draws, and where it grows."""
 
 from collections.abc import Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from joblib.parallel import (
@@ -38,31 +36,6 @@ def grow_elsewhere():
     backend, _ = get_active_backend(prefer="threads")
     here = (LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend)
     return type(backend) not in here
-
-
-def share_files():
-    """Whether these processes are dask's, and all of them on this machine."""
-    backend, _ = get_active_backend(prefer="threads")
-    scheduler = getattr(getattr(backend, "client", None), "scheduler", None)
-    if scheduler is None:
-        return False
-    workers = list(backend.client.scheduler_info(n_workers=-1)["workers"])
-    addresses = [scheduler.address, *workers]
-    return bool(workers) and all("://127.0.0.1:" in each for each in addresses)
-
-
-@contextmanager
-def sent_elsewhere(training_set, tree):
-    """Yield what stands for a training set in tasks: itself, if trees grow here."""
-    if not grow_elsewhere():
-        yield training_set
-    elif not share_files():
-        yield TrainingSetTransfer(training_set, tree)
-    else:
-        with TemporaryDirectory(
-            prefix="sklearn-bandit-", ignore_cleanup_errors=True
-        ) as folder:
-            yield TrainingSetTransfer(training_set, tree, folder)
 
 
 class TreesToGrow(Sequence):

@@ -15,7 +15,6 @@ from sklearn_bandit.ensemble import (
     RandomForestRegressor,
     RandomPatchesClassifier,
 )
-from sklearn_bandit.ensemble._forest_trees import share_files
 from sklearn_bandit.tree._building import TrainingSet, TrainingSetTransfer
 from sklearn_bandit.tree._data import pack_samples
 
@@ -92,24 +91,6 @@ def test_loky_maps_memory():
             joblib.delayed(mapped_arrays)(training_set) for _ in range(2)
         )
     assert kinds == [{"rows": True, "columns": True, "raw": True, "codes": True}] * 2
-
-
-@pytest.mark.parametrize("cls", [RandomForestClassifier, ExtraTreesClassifier])
-def test_processes_of_this_machine_map_a_file(process_client, tmp_path, cls):
-    with joblib.parallel_backend("dask"):
-        assert share_files()
-    assert not share_files()
-    forest = cls(random_state=0).fit(X[:100], Y[:100])
-    training_set = TrainingSet(pack_samples(forest, X, 1, 0), Y[:, None], [2], "gini")
-    transfer = TrainingSetTransfer(training_set, forest.estimators_[0], tmp_path)
-    assert transfer.__sizeof__() < 1000
-    received = pickle.loads(pickle.dumps(transfer))
-    assert isinstance(received.packed.rows, np.memmap)
-    np.testing.assert_array_equal(received.packed.rows, training_set.packed.rows)
-    np.testing.assert_array_equal(received.codes, training_set.codes)
-    # Random thresholds look at bins alone.
-    assert (received.packed.raw is None) == (cls is ExtraTreesClassifier)
-    assert training_set.packed.raw is not None
 
 
 def test_searches(process_client):

@@ -98,7 +98,7 @@ def test_bad_input():
         search.kneighbors(np.ones((1, 7)))
     broken = atoms.copy()
     broken.indices[0] = 1_000
-    with pytest.raises(ValueError, match="indices|column index"):
+    with pytest.raises(ValueError, match=r"indices|column index"):
         BanditMIPS().fit(broken)
     large = sparse.csr_matrix(atoms.astype(float) * 1e200)
     with pytest.raises(ValueError, match="range of double precision"):

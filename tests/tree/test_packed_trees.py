@@ -98,7 +98,7 @@ def test_equal_to_the_last_bit(
 
 @pytest.mark.parametrize("form", FORMS)
 def test_threshold_that_is_not_a_number(form):
-    """As scikit-learn 1.6 grew: no value is below, and missing ones go where they go."""
+    """As scikit-learn 1.6 grew: no value is below; missing ones go where they go."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100, 3)).astype(np.float32)
     estimator = DecisionTreeRegressor(max_depth=2).fit(X, X[:, 0])

@@ -2,13 +2,8 @@
 
 What can be made again is left out: columns are rows transposed, codes and centred
 targets follow from what is sent. Raw values go along only if trees look at them.
-Processes of the same machine are told of a file instead, which they map into memory.
 """
 
-from copy import copy
-from pathlib import Path
-
-import joblib
 import numpy as np
 
 from sklearn_bandit._core.matrix import MatrixView
@@ -27,37 +22,22 @@ class TrainingSetTransfer:
         The training set.
     tree : DecisionTreeClassifier or DecisionTreeRegressor
         One of the trees that are to grow: tells whether raw values are looked at.
-    folder : str or None
-        A folder that the other processes see, for a file as long as they need it; None
-        if they see none.
     """
 
-    def __init__(self, training_set, tree, folder=None):
+    def __init__(self, training_set, tree):
         self.training_set = training_set
         self.sends_values = (
             training_set.packed.raw is not None
             and make_ranker(tree, training_set) is not None
         )
-        self.path = None
-        if folder is not None:
-            self.path = str(Path(folder, "training_set"))
-            whole = copy(training_set)
-            whole.packed = copy(whole.packed)
-            if not self.sends_values:
-                whole.packed.raw = None
-            joblib.dump(whole, self.path)
 
     def __sizeof__(self):
-        if self.path is not None:
-            return len(self.path)
         # What dask asks before it decides to send something once a worker.
         return sum(part.nbytes for part in self._targets() if part is not None) + sum(
             part.nbytes for part in self._packed() if isinstance(part, np.ndarray)
         )
 
     def __reduce__(self):
-        if self.path is not None:
-            return joblib.load, (self.path, "r")
         whole = self.training_set
         n_classes = whole.n_classes if whole.is_classification else None
         options = (whole.features, whole.n_features_in, whole.policy)
