@@ -29,16 +29,11 @@ from .._compat import (
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
 from ..neighbors import BanditMIPS, BanditNearestNeighbors
-from ._probabilities import OutputLayer, find_link
 
 # From this number of features on a sample of them is searched instead of bytes.
 # Measured on classes with random centres, 1,000 to 4,000 of them: bytes are faster at
 # 4,000 features (3 times) and a sample at 16,000 (2.5 times); about equal at 8,000.
 MIN_FEATURES_SAMPLE = 8_000
-
-# Layers of fewer weights have their own probabilities. Processor time of single inputs,
-# words: 1.2 times as fast at 10,000 x 512, 1.3 at 69,598 x 512, 1.6 at 69,598 x 256.
-MIN_ROUGH_WEIGHTS = 1 << 22
 
 MAX_SCORES = 1 << 24  # of sparse inputs, held at a time
 
@@ -97,9 +92,6 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
           :class:`sklearn_bandit.neighbors.BanditMIPS`.
         - "zero-copy": the weights themselves; pays from 20,000 features on.
         - "auto": "bytes" below 8,000 features, "sample" from there on.
-    proba_tol : float, default=0.05
-        Largest relative error of the probabilities of the `n_neighbors` best classes;
-        see :meth:`predict_proba`. Smaller values take longer; 0 is exact.
     n_jobs : int, default=None
         Number of threads for several inputs; None means all. Not passed on to
         `estimator`.
@@ -155,7 +147,6 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "batch_size": [Interval(Integral, 16, None, closed="left")],
         "layout": [StrOptions({"auto", "bytes", "sample", "zero-copy"})],
-        "proba_tol": [Interval(Real, 0, 1, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -170,7 +161,6 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         epsilon=0.0,
         batch_size=64,
         layout="auto",
-        proba_tol=0.05,
         n_jobs=None,
         random_state=None,
     ):
@@ -181,7 +171,6 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.epsilon = epsilon
         self.batch_size = batch_size
         self.layout = layout
-        self.proba_tol = proba_tol
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -222,7 +211,6 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 # An intercept is the weight of an input that is always one.
                 weights = np.column_stack([weights, intercepts])
             self.search_ = self._search().fit(weights)
-            self._output_layer = self._make_output_layer(weights)
         return self
 
     def _search(self):
@@ -241,19 +229,6 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             layout="auto" if layout == "sample" else layout,
             **common,
         )
-
-    def _make_output_layer(self, weights):
-        """Return what computes probabilities from bytes; None if nothing can."""
-        if (
-            not isinstance(self.search_, BanditNearestNeighbors)
-            or not hasattr(self.estimator_, "predict_proba")
-            or len(self.classes_) <= 2
-            or weights.size < MIN_ROUGH_WEIGHTS
-        ):
-            return None
-        link = find_link(self.estimator_, weights[:, : self.n_features_in_])
-        index = self.search_._index
-        return None if link is None else OutputLayer(index, self._offset, link)
 
     def _fitted_estimator(self, X, y, sample_weight):
         """Return a fitted clone of the estimator, or the estimator that is fitted."""
@@ -378,14 +353,7 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Compute the probabilities of the classes.
 
-        Those of a single input of a large layer come from the weights in bytes. For the
-        `n_neighbors` best classes they are then the classifier's up to a factor between
-        ``1 - proba_tol`` and ``1 + proba_tol``, with certainty. The absolute errors of
-        all classes add up to ``2 * proba_tol`` at most.
-
-        Several inputs, sparse ones, small layers, ``proba_tol=0``, other layouts and
-        links than softmax and logistic get the classifier's own probabilities, and so
-        do inputs that would need exact scores of more than one class in sixteen.
+        They are the classifier's own: the sum over all classes needs all scores.
 
         Parameters
         ----------
@@ -399,20 +367,6 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = self._validated(X)
-        layer, k = self._output_layer, self._n_looked_at()
-        if (
-            layer is None
-            or self.proba_tol == 0
-            or k >= len(self.classes_)
-            or X.shape[0] > 1  # one product of matrices reads the weights once for all
-            or sparse.issparse(X)
-        ):
-            return self._own_probabilities(X)
-        # One thread: a BLAS that has just made the input keeps the others busy a while.
-        found, _ = layer.probabilities(self._with_ones(X)[0], k, self.proba_tol, 1)
-        return self._own_probabilities(X) if found is None else found[None]
-
-    def _own_probabilities(self, X):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about names of features
             return self.estimator_.predict_proba(X)

@@ -36,9 +36,6 @@ from ._drop_ins import KNeighborsClassifier, KNeighborsRegressor, KNeighborsTran
 from ._mips import BanditMIPS
 from ._nearest_neighbors import BanditNearestNeighbors
 
-# For the families; not part of the public interface.
-from ._quantized.index import rough_scores as rough_scores
-
 __all__ = [
     "BanditMIPS",
     "BanditNearestNeighbors",

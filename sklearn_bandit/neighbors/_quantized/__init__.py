@@ -10,7 +10,6 @@ Everything that reads or writes codes belongs here; estimators do not.
 - ``_search``: queries shared out among threads
 - ``_scan``: scan, select, compute in a segment; one query or many
 - ``_exact``: distances from the rows themselves, and the choice of the kernels
-- ``_scores``: rough products with all rows and bounds of their errors
 - ``_found``: the k best, or all within a radius
 - ``kernels.h``: a table of kernels for each instruction set, chosen at run time;
   ``exact.h``: distances that are the same to the last bit in all of them

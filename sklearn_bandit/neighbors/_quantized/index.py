@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from . import _scores
 from ._search import Search
 from .codes import make_segment
 
@@ -163,24 +162,3 @@ class Index:
         """Memory beside the rows."""
         size = sum(segment.nbytes for segment in self.segments)
         return size + (self.ids.nbytes if self.ids is not None else 0)
-
-
-def rough_scores(index, query, n_threads):
-    """Compute the inner products of a query with all rows, from their bytes.
-
-    Parameters
-    ----------
-    index : Index
-        An index of metric "inner_product" whose rows were given at once.
-    query : ndarray of shape (n_features,)
-        The query, of single or double precision.
-    n_threads : int
-        Number of threads.
-
-    Returns
-    -------
-    scores, errors : ndarray of float32 of shape (n_rows,)
-        The products, and how far off they can be at most.
-    """
-    (segment,) = index.segments
-    return _scores.rough_scores(segment, query, n_threads)
