@@ -10,6 +10,7 @@ import pytest
 from fault_processes import run_apart
 from fault_programs import interrupt_medoids
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -203,3 +204,10 @@ def test_fits_at_once_are_those_of_one_after_the_other():
                 medoids = expected[algorithm].medoid_indices_
                 assert_array_equal(found.medoid_indices_, medoids)
                 assert_array_equal(found.labels_, expected[algorithm].labels_)
+
+
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
+def test_metrics_that_take_no_sparse_matrices(metric):
+    X = sparse.csc_matrix(np.random.default_rng(0).standard_normal((50, 4)))
+    with pytest.raises(TypeError, match="does not take sparse matrices"):
+        BanditKMedoids(3, metric=metric).fit(X)

@@ -65,7 +65,7 @@ def test_support_and_residuals_are_those_of_the_coefficients(case):
     coefs = np.atleast_2d(model.coef_)
     supports = [model.support_] if y.ndim == 1 else model.support_
     predicted = model.predict(X).reshape(Y.shape)
-    intercept = np.atleast_1d(model.intercept_)
+    intercept = np.broadcast_to(model.intercept_, len(supports))
     for i, support in enumerate(supports):
         assert set(np.flatnonzero(coefs[i])) <= set(support.tolist())
         np.testing.assert_allclose(

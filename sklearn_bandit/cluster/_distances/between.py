@@ -43,6 +43,8 @@ def distances_between(X, Y, metric, params, n_jobs=None):
 def fix_params(X, metric, params):
     """Complete the parameters that scikit-learn would estimate from each chunk anew."""
     params = dict(params or {})
+    if metric in ("seuclidean", "mahalanobis") and sparse.issparse(X):
+        raise TypeError(f"metric={metric!r} does not take sparse matrices.")
     if metric == "seuclidean" and "V" not in params:
         params["V"] = np.var(X, axis=0, ddof=1)
     if metric == "mahalanobis" and not {"V", "VI"} & set(params):
