@@ -17,7 +17,6 @@ import dask.array as da
 import distributed
 import numpy as np
 from dask.delayed import delayed
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from sklearn_bandit._compat import (
@@ -25,6 +24,7 @@ from sklearn_bandit._compat import (
     check_is_fitted,
     validate_data,
 )
+from sklearn_bandit.neighbors import neighbors_graph
 
 from ._base import DaskEstimator
 from ._client import Tasks
@@ -326,10 +326,8 @@ class ShardedSearch(DaskEstimator):
         if is_collection(X):
             raise TypeError("Queries must be in memory: compute them, a few at a time.")
         values, ids = self._search(X, n_neighbors, True)
-        data = np.ones(ids.size) if mode == "connectivity" else values.ravel()
-        ends = np.arange(0, ids.size + 1, ids.shape[1])
-        shape = (len(ids), self._n_ids())
-        return sparse.csr_matrix((data, ids.ravel(), ends), shape=shape)
+        values = None if mode == "connectivity" else values
+        return neighbors_graph(values, ids, self._n_ids())
 
     def _search_blocks(self, X, k):
         """Answer for the blocks of a collection, when they are computed."""

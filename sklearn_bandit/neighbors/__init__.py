@@ -32,6 +32,8 @@ query (``_dispatch``), search without the interpreter (``_search`` and what it c
 - ``_answer``: what a search returns
 """
 
+# For the searches on a cluster; not part of the public interface.
+from ._calls import neighbors_graph as neighbors_graph
 from ._drop_ins import KNeighborsClassifier, KNeighborsRegressor, KNeighborsTransformer
 from ._mips import BanditMIPS
 from ._nearest_neighbors import BanditNearestNeighbors
