@@ -7,7 +7,7 @@
 - ``callables``: a function of the user's
 - ``between``: distances of the rows of two arrays, for prediction
 - ``cache``: distances that are kept, within a number of bytes
-- ``scaling``, ``blas_threads``, ``blas_buffers``: what they share
+- ``metrics``, ``scaling``, ``blas_threads``, ``blas_buffers``: what they share
 """
 
 from scipy import sparse
