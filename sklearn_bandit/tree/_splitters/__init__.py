@@ -7,6 +7,6 @@
 - ``rank_search``: between any two values of a feature, where these are ranked
 - ``mab``: MABSplit, samples that grow until the best feature is told from the others;
   ``sampling``: its options, ``row_sample``: the rows sampled from a node,
-  ``loss_comparison``: two splits on the same rows
+  ``loss_comparison``: two splits on the same rows, ``savings``: whether samples pay
 - ``mab_thesis``: the thesis's own rule, for comparison
 """
