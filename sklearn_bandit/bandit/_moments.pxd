@@ -21,6 +21,13 @@ cdef void add_moments(
     double* sums,               # sums of the first, second and fourth powers: added to
 ) noexcept nogil
 
+cdef simd_void centred_powers(
+    const float* values,
+    double centre,              # subtracted from each
+    Py_ssize_t n,
+    double* sums,               # sums of the second and fourth powers: set
+) noexcept nogil
+
 cdef simd_void paired_powers(
     const floating* first,      # values of two arms on the same references
     const floating* second,

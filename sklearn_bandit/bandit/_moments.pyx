@@ -39,6 +39,19 @@ cdef void add_moments(
     sums[2] += sum_4
 
 
+cdef simd_void centred_powers(
+    const float* values, double centre, Py_ssize_t n, double* sums
+) noexcept nogil:
+    """Sums of the second and fourth powers of centred values."""
+    cdef Py_ssize_t j
+    cdef double sum_2 = 0.0, sum_4 = 0.0
+
+    for j in range(n):
+        _add_powers(<double> values[j] - centre, &sum_2, &sum_4)
+    sums[0] = sum_2
+    sums[1] = sum_4
+
+
 cdef simd_void paired_powers(
     const floating* first,
     const floating* second,

@@ -1,5 +1,7 @@
 """Confidence radii for kernels: ``_radii.pyx`` has the formulas and sources."""
 
+from libc.math cimport INFINITY
+
 from ._quantiles cimport Quantiles
 
 # Fewer effective observations than this say nothing reliable about a variance.
@@ -36,6 +38,19 @@ cdef double tabled_paired_radius(
     double n_effective,
     double n_total,
 ) noexcept nogil
+
+
+cdef inline double mean_radius(
+    double quantile, double error, double factor
+) noexcept nogil:
+    """Radius of a mean: a quantile times its standard error, times a factor.
+
+    The factor is `finite_population`, or how much an error is inflated. The radius is
+    infinite if the quantile or the factor is, even where no error has been seen.
+    """
+    if quantile == INFINITY or factor == INFINITY:
+        return INFINITY
+    return quantile * error * factor
 
 
 cdef inline double needed_samples(

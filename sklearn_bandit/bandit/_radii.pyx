@@ -278,10 +278,10 @@ cpdef double normal_radius(
         return 0.0
     if n_used < 2.0:
         return INFINITY
-    return (
-        normal_quantile(delta)
-        * sqrt(variance / n_used)
-        * finite_population(n_used, n_total)
+    return mean_radius(
+        normal_quantile(delta),
+        sqrt(variance / n_used),
+        finite_population(n_used, n_total),
     )
 
 
@@ -323,10 +323,10 @@ cpdef double paired_radius(
         return 0.0
     if n_effective < MIN_EFFECTIVE:
         return INFINITY
-    return (
-        student_quantile(delta, n_effective - 1.0)
-        * sqrt(variance / n_used)
-        * finite_population(n_used, n_total)
+    return mean_radius(
+        student_quantile(delta, n_effective - 1.0),
+        sqrt(variance / n_used),
+        finite_population(n_used, n_total),
     )
 
 
@@ -343,10 +343,10 @@ cdef double tabled_paired_radius(
         return 0.0
     if n_effective < MIN_EFFECTIVE:
         return INFINITY
-    return (
-        tabled_quantile(table, n_effective - 1.0)
-        * sqrt(variance / n_used)
-        * finite_population(n_used, n_total)
+    return mean_radius(
+        tabled_quantile(table, n_effective - 1.0),
+        sqrt(variance / n_used),
+        finite_population(n_used, n_total),
     )
 
 

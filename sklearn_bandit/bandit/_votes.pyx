@@ -32,7 +32,7 @@ from itertools import pairwise
 from libc.math cimport sqrt
 
 from ._quantiles cimport student_quantile
-from ._radii cimport finite_population
+from ._radii cimport finite_population, mean_radius
 
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, owens_t
@@ -72,7 +72,7 @@ cpdef double margin_bound(
     # Those who have not been asked cannot change a lead that is larger than they are.
     if leader - runner_up > n_total - n_used:
         return (leader - runner_up - (n_total - n_used)) / n_total
-    return mean - quantile * factor * sqrt(max(variance, 0.0) / n)
+    return mean - mean_radius(quantile, sqrt(max(variance, 0.0) / n), factor)
 
 
 def look_schedule(Py_ssize_t n_total, double delta):

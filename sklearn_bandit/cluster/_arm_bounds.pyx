@@ -7,7 +7,11 @@ statistics.
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, sqrt
 
-from sklearn_bandit.bandit._radii cimport effective_size, finite_population
+from sklearn_bandit.bandit._radii cimport (
+    effective_size,
+    finite_population,
+    mean_radius,
+)
 from sklearn_bandit.bandit._regression cimport Covariate, regress
 
 from ._distances.metrics cimport TILE
@@ -166,11 +170,10 @@ cdef void _bounds_tile(
             radius = 0.0
             if factor > 0.0 and total_2 > 0.0:
                 e = <Py_ssize_t> size if size < largest else largest
-                radius = quantiles[max(e, 0)] * factor
-                if variance > 0.0:
-                    radius = radius * sqrt(variance / max(n_used - 1.0, 1.0))
-                elif radius < INFINITY:
-                    radius = 0.0
+                radius = mean_radius(
+                    quantiles[max(e, 0)],
+                    sqrt(max(variance, 0.0) / max(n_used - 1.0, 1.0)), factor,
+                )
             if value < bounds[0, i]:
                 bounds[0, i] = value
                 bounds[2, i] = l

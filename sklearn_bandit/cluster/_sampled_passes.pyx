@@ -32,6 +32,7 @@ from sklearn_bandit._core.simd cimport (
     LANES,
     add_floats,
     floats,
+    inline_void,
     least,
     load_floats,
     no_floats,
@@ -185,18 +186,14 @@ cdef void _accumulate_slice(
         stop = _run_end(references, start, m)
         run = references + start
         n = stop - start
-        own = sums + (1 + run.label) * group * TILE
         for p in range(stop, min(stop + RUN, m)):
             for i in range(0, width, 16):
                 prefetch_l2(tile + references[p].place * TILE + i)
-        if n_clusters == 0 and group == 1:
-            _build_sums(tile, n_strips, run, n, sums)
-        elif n_clusters == 0:
-            _build_moments(tile, n_strips, run, n, group, sums)
-        elif group == 1:
-            _swap_sums(tile, n_strips, run, n, sums, own)
+        if n_clusters == 0:
+            _add_build(group, tile, n_strips, run, n, sums)
         else:
-            _swap_moments(tile, n_strips, run, n, group, sums, own)
+            own = sums + (1 + run.label) * group * TILE
+            _add_swap(group, tile, n_strips, run, n, sums, own)
         start = stop
 
 
@@ -212,69 +209,25 @@ cdef inline Py_ssize_t _run_end(
     return stop
 
 
-# The kernels below sum a run of references for some strips of a tile, LANES arms each,
-# whose sums are in registers.
-
-
-cdef simd_void _build_sums(
-    const float* tile,
-    Py_ssize_t n_strips,
-    const Reference* run,
-    Py_ssize_t n,
-    double* s,
-) noexcept nogil:
-    cdef floats d, a_1
-    cdef Py_ssize_t _strip, p
-    for _strip in range(n_strips):
-        a_1 = no_floats()
-        for p in range(n):
-            d = load_floats(tile + run[p].place * TILE)
-            a_1 = a_1 + least(run[p].weight * d + run[p].shift, run[p].most)
-        add_floats(s, a_1)
-        tile += LANES
-        s += LANES
-
-
-cdef simd_void _build_moments(
-    const float* tile,
-    Py_ssize_t n_strips,
-    const Reference* run,
-    Py_ssize_t n,
+cdef simd_void _add_build(
     int group,
+    const float* tile,
+    Py_ssize_t n_strips,
+    const Reference* run,
+    Py_ssize_t n,
     double* s,
 ) noexcept nogil:
-    cdef floats d, a, f, a_1, a_2, a_4, f_1, f_2, product
-    cdef Py_ssize_t _strip, p
-    for _strip in range(n_strips):
-        a_1 = no_floats()
-        a_2 = a_1
-        a_4 = a_1
-        f_1 = a_1
-        f_2 = a_1
-        product = a_1
-        for p in range(n):
-            d = load_floats(tile + run[p].place * TILE)
-            a = least(run[p].weight * d + run[p].shift, run[p].most)
-            f = d * (run[p].square * d + run[p].slope) + run[p].origin
-            a_1 = a_1 + a
-            f_1 = f_1 + f
-            f_2 = f_2 + f * f
-            product = product + a * f
-            a = a * a
-            a_2 = a_2 + a
-            a_4 = a_4 + a * a
-        add_floats(s, a_1)
-        add_floats(s + TILE, a_2)
-        add_floats(s + 2 * TILE, a_4)
-        if group == WITH_VARIATE:
-            add_floats(s + 3 * TILE, f_1)
-            add_floats(s + 4 * TILE, f_2)
-            add_floats(s + 5 * TILE, product)
-        tile += LANES
-        s += LANES
+    """Add a run of references for some strips of a tile, LANES arms each."""
+    if group == 1:
+        _add_run(1, False, tile, n_strips, run, n, s, s)
+    elif group == MOMENTS:
+        _add_run(MOMENTS, False, tile, n_strips, run, n, s, s)
+    else:
+        _add_run(WITH_VARIATE, False, tile, n_strips, run, n, s, s)
 
 
-cdef simd_void _swap_sums(
+cdef simd_void _add_swap(
+    int group,
     const float* tile,
     Py_ssize_t n_strips,
     const Reference* run,
@@ -282,55 +235,46 @@ cdef simd_void _swap_sums(
     double* s,
     double* v,
 ) noexcept nogil:
-    cdef floats x, a_1, b_1
-    cdef Py_ssize_t _strip, p
-    for _strip in range(n_strips):
-        a_1 = no_floats()
-        b_1 = a_1
-        for p in range(n):
-            x = load_floats(tile + run[p].place * TILE)
-            x = run[p].weight * x + run[p].shift
-            a_1 = a_1 + least(x, run[p].most)
-            b_1 = b_1 + least(x, run[p].most_without)
-        add_floats(s, a_1)
-        add_floats(v, b_1 - a_1)
-        tile += LANES
-        s += LANES
-        v += LANES
+    """The same for SWAP; `v` has the planes of the cluster that the run is of."""
+    if group == 1:
+        _add_run(1, True, tile, n_strips, run, n, s, v)
+    elif group == MOMENTS:
+        _add_run(MOMENTS, True, tile, n_strips, run, n, s, v)
+    else:
+        _add_run(WITH_VARIATE, True, tile, n_strips, run, n, s, v)
 
 
-cdef simd_void _swap_moments(
+cdef inline_void _add_run(
+    const int group,
+    const bint swap,
     const float* tile,
     Py_ssize_t n_strips,
     const Reference* run,
     Py_ssize_t n,
-    int group,
     double* s,
-    double* v,
+    double* own,
 ) noexcept nogil:
+    """Sum a run in registers; `own` has the control variate's planes, and V_l's.
+
+    With `group` and `swap` known to the compiler, sums that are not added to any plane
+    are not computed.
+    """
     cdef floats d, x, a, b, f, a_1, a_2, a_4, b_1, b_2, b_4, f_1, f_2, product
     cdef Py_ssize_t _strip, p
     for _strip in range(n_strips):
-        a_1 = no_floats()
-        a_2 = a_1
-        a_4 = a_1
-        b_1 = a_1
-        b_2 = a_1
-        b_4 = a_1
-        f_1 = a_1
-        f_2 = a_1
-        product = a_1
+        a_1 = a_2 = a_4 = b_1 = b_2 = b_4 = f_1 = f_2 = product = no_floats()
         for p in range(n):
             d = load_floats(tile + run[p].place * TILE)
             x = run[p].weight * d + run[p].shift
             a = least(x, run[p].most)
-            b = least(x, run[p].most_without)
-            f = d * (run[p].square * d + run[p].slope) + run[p].origin
+            b = least(x, run[p].most_without) if swap else a
             a_1 = a_1 + a
             b_1 = b_1 + b
-            f_1 = f_1 + f
-            f_2 = f_2 + f * f
-            product = product + b * f
+            if group == WITH_VARIATE:
+                f = d * (run[p].square * d + run[p].slope) + run[p].origin
+                f_1 = f_1 + f
+                f_2 = f_2 + f * f
+                product = product + b * f
             a = a * a
             b = b * b
             a_2 = a_2 + a
@@ -338,15 +282,18 @@ cdef simd_void _swap_moments(
             a_4 = a_4 + a * a
             b_4 = b_4 + b * b
         add_floats(s, a_1)
-        add_floats(s + TILE, a_2)
-        add_floats(s + 2 * TILE, a_4)
-        add_floats(v, b_1 - a_1)
-        add_floats(v + TILE, b_2 - a_2)
-        add_floats(v + 2 * TILE, b_4 - a_4)
+        if swap:
+            add_floats(own, b_1 - a_1)
+        if group >= MOMENTS:
+            add_floats(s + TILE, a_2)
+            add_floats(s + 2 * TILE, a_4)
+            if swap:
+                add_floats(own + TILE, b_2 - a_2)
+                add_floats(own + 2 * TILE, b_4 - a_4)
         if group == WITH_VARIATE:
-            add_floats(v + 3 * TILE, f_1)
-            add_floats(v + 4 * TILE, f_2)
-            add_floats(v + 5 * TILE, product)
+            add_floats(own + 3 * TILE, f_1)
+            add_floats(own + 4 * TILE, f_2)
+            add_floats(own + 5 * TILE, product)
         tile += LANES
         s += LANES
-        v += LANES
+        own += LANES

@@ -27,11 +27,13 @@ Radii also cover the rounding of what is taken to be known exactly.
 from cython cimport floating
 from libc.math cimport INFINITY, sqrt
 
+from sklearn_bandit.bandit._moments cimport centred_powers
 from sklearn_bandit.bandit._quantiles cimport tabled_quantile
 from sklearn_bandit.bandit._radii cimport (
     MIN_EFFECTIVE,
     effective_size,
     finite_population,
+    mean_radius,
 )
 
 from ._survivors cimport (
@@ -187,21 +189,18 @@ cdef double _query_quantile(
     The query's guards are in it: it is infinite while too few coordinates carry the
     query's mass. Its mean square on the sample is kept for the guard of the products.
     """
-    cdef Py_ssize_t j
-    cdef double square, sum_2 = 0.0, sum_4 = 0.0, size, population
+    cdef double sums[2]
+    cdef double size, population
 
-    for j in range(n_used):
-        square = <double> survivors.residual[j] * <double> survivors.residual[j]
-        sum_2 += square
-        sum_4 += square * square
-    survivors.query_square = sum_2 / n_used
-    size = min(effective_size(sum_2, sum_4), <double> n_used)
-    if size < MIN_EFFECTIVE or sum_2 <= 0.0:
+    centred_powers(survivors.residual, 0.0, n_used, sums)
+    survivors.query_square = sums[0] / n_used
+    size = min(effective_size(sums[0], sums[1]), <double> n_used)
+    if size < MIN_EFFECTIVE or sums[0] <= 0.0:
         return INFINITY
     population = query.residual_norm * query.residual_norm / sample.n_features
     return (
         tabled_quantile(&survivors.quantiles, size - 1.0)
-        * sqrt(max(1.0, population * n_used / sum_2))
+        * sqrt(max(1.0, population * n_used / sums[0]))
         * finite_population(n_used, sample.n_features)
     )
 
@@ -216,15 +215,6 @@ cdef inline double _product_variance(
     return max(
         (sum_2 - sum_1 * sum_1 / n) / (n - 1.0), survivors.query_square * energy / n
     )
-
-
-cdef inline double _wide(
-    double quantile, double inflation, double error
-) noexcept nogil:
-    """A radius; infinite if a factor is, where infinity times zero would be NaN."""
-    if quantile == INFINITY or inflation == INFINITY:
-        return INFINITY
-    return quantile * inflation * error
 
 
 cdef double _slack(
@@ -292,9 +282,9 @@ cdef void _marginal_radii(
         slot = survivors.slots[i]
         survivors.variance[i] = _own_variance(sample, survivors, i)
         survivors.radius[i] = _slack(sample, query, slot, leader)
-        survivors.radius[i] += _wide(
-            factor, max(inflation[slot], inflation[leader]),
-            sqrt(survivors.variance[i]) + own,
+        survivors.radius[i] += mean_radius(
+            factor, sqrt(survivors.variance[i]) + own,
+            max(inflation[slot], inflation[leader]),
         )
     survivors.radius[survivors.leader] = 0.0
 
@@ -358,7 +348,9 @@ cdef void _paired_radii(
             survivors, survivors.total[i], survivors.square[i], survivors.energy[i], n
         )
         survivors.radius[i] = _slack(sample, query, slot, leader)
-        survivors.radius[i] += _wide(quantile, inflate, sqrt(survivors.variance[i] / n))
+        survivors.radius[i] += mean_radius(
+            quantile, sqrt(survivors.variance[i] / n), inflate
+        )
         # An atom whose sample says nothing yet is expected to be like the others.
         if inflate < INFINITY:
             survivors.variance[i] *= inflate * inflate

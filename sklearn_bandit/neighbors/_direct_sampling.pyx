@@ -14,7 +14,7 @@ from libc.string cimport memmove
 
 from sklearn_bandit._core.memory cimport CACHE_LINE, allocate, times
 from sklearn_bandit._core.simd cimport prefetch, simd_void
-from sklearn_bandit.bandit._moments cimport paired_powers
+from sklearn_bandit.bandit._moments cimport centred_powers, paired_powers
 from sklearn_bandit.bandit._quantiles cimport tabled_quantile
 from sklearn_bandit.bandit._radii cimport (
     bernstein_radius,
@@ -312,7 +312,8 @@ cdef void _rigorous_radii(
 ) noexcept nogil:
     """Radii of each atom's own mean that hold for any data: rewards are bounded."""
     cdef Py_ssize_t i, u
-    cdef double reward_range, mean, gap, sum_2
+    cdef double reward_range, mean
+    cdef double sums[2]
     cdef const float* own
 
     for i in range(survivors.n_left):
@@ -327,12 +328,9 @@ cdef void _rigorous_radii(
         for u in range(n_used):
             mean += own[u]
         mean /= n_used
-        sum_2 = 0.0
-        for u in range(n_used):
-            gap = own[u] - mean
-            sum_2 += gap * gap
+        centred_powers(own, mean, n_used, sums)
         survivors.radius[i] = bernstein_radius(
-            sum_2 / (n_used - 1), reward_range, n_used, references.arm_delta,
+            sums[0] / (n_used - 1), reward_range, n_used, references.arm_delta,
             references.n_total,
         )
     survivors.leader = -1

@@ -79,6 +79,19 @@ cdef struct Split:
     double* left                # totals of the left child: room for n_channels
 
 
+cdef inline void set_split(
+    Split* split, int32_t feature, int32_t bin, int32_t next_bin, bint missing_left,
+    bint has_missing, double score,
+) noexcept nogil:
+    """Set where a split by bins is; the totals of its left child are not set."""
+    split.feature = feature
+    split.bin = bin
+    split.next_bin = next_bin
+    split.missing_left = missing_left
+    split.has_missing = has_missing
+    split.score = score
+
+
 cdef struct Cut:
     # Rows divided at a threshold that was drawn beforehand.
     int32_t feature

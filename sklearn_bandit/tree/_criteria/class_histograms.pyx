@@ -11,7 +11,15 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from sklearn_bandit._core.memory cimport allocate_zeros, times
-from sklearn_bandit._core.simd cimport add_where_8, lowest_bit
+from sklearn_bandit._core.simd cimport add_where_8
+from sklearn_bandit.tree._bin_sets cimport (
+    N_WORDS,
+    drop_bin,
+    first_bins,
+    has_bin,
+    read_marks,
+    take_bin,
+)
 from sklearn_bandit.tree._common cimport (
     MAX_GROUP,
     MISSING_BIN,
@@ -31,7 +39,7 @@ from .class_fill cimport Filling, fill_group
 from .class_scan cimport Scan, cell_t, scan_cells, sum_t, xlogx
 from .gini_scan cimport GINI_WEIGHT, scan_gini
 from .gini_small_nodes cimport MAX_COMPARED, FewRows, load_few, search_few
-from .histograms cimport Histograms, first_bins, read_marks
+from .histograms cimport Histograms
 
 cdef enum:
     # Marking a bin takes one store: with more rows than there are bins it still pays.
@@ -227,11 +235,11 @@ cdef class ClassHistograms(Histograms):
         """Whether a bitmap of bins has rows in the missing one; if not, take it out."""
         cdef Py_ssize_t k
 
-        if (bins[3] >> 63) & 1:
+        if has_bin(bins, MISSING_BIN):
             for k in range(self.n_channels):
                 if cells[MISSING_BIN * self.n_cells + k]:
                     return True
-            bins[3] &= ~((<uint64_t> 1) << 63)
+            drop_bin(bins, MISSING_BIN)
         return False
 
     cdef void find_occupied(
@@ -398,16 +406,15 @@ cdef void drop_empty(
     cdef uint64_t bits
     cdef cell_t total
 
-    for word in range(4):
+    for word in range(N_WORDS):
         bits = bins[word]
         while bits:
-            bin = 64 * word + lowest_bit(bits)
-            bits &= bits - 1
+            bin = take_bin(&bits, word)
             total = 0
             for k in range(n_cells):
                 total += cells[bin * n_cells + k]
             if total == 0:
-                bins[word] &= ~((<uint64_t> 1) << (bin - 64 * word))
+                drop_bin(bins, bin)
 
 
 cdef void divide_rows(

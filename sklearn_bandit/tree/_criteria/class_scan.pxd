@@ -3,6 +3,7 @@
 from libc.math cimport log2
 from libc.stdint cimport int8_t, int32_t, uint16_t, uint32_t, uint64_t
 
+from sklearn_bandit.tree._bin_sets cimport N_WORDS
 from sklearn_bandit.tree._common cimport Limits, Split
 
 # A number in a cell, and what it is summed in: short integers in `int32_t`, integers
@@ -30,7 +31,7 @@ cdef struct Scan:
     const uint64_t* allowed     # bins after which may be split (NULL: all)
     double tie                  # relative difference of scores that are the same
     const uint32_t* sizes       # rows in each bin (NULL: not wanted)
-    uint64_t bins[4]            # bins to look at
+    uint64_t bins[N_WORDS]      # those to be scanned
     bint clear                  # empty the cells
     int32_t feature
     bint varies                 # out: whether two bins are occupied

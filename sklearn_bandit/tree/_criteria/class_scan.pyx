@@ -10,13 +10,13 @@ from libc.string cimport memset
 from sklearn_bandit._core.simd cimport (
     add_8,
     inline_void,
-    lowest_bit,
     simd_void,
     squared_distance_8,
     squares_8,
     sum_8,
 )
-from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS
+from sklearn_bandit.tree._bin_sets cimport N_WORDS, has_bin, scan_word, take_bin
+from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS, set_split
 
 from .histograms cimport is_allowed
 
@@ -113,29 +113,22 @@ cdef inline_void scan_side(
         if scan.sizes != NULL:
             n_left = scan.sizes[MISSING_BIN]
 
-    for word in range(5):
-        if word < 4:
-            bits = scan.bins[word]
-            if word == 3:
-                bits &= ~((<uint64_t> 1) << 63)
-        else:
-            # Last of all, missing values alone on the right.
-            bits = 1 if has_missing and not missing_left and previous >= 0 else 0
+    for word in range(N_WORDS + 1):
+        # Last of all, missing values alone on the right.
+        bits = scan_word(
+            scan.bins, word, has_missing and not missing_left and previous >= 0
+        )
         while bits:
-            bin = 64 * word + lowest_bit(bits) if word < 4 else MISSING_BIN
-            bits &= bits - 1
+            bin = take_bin(&bits, word)
             cell = cells + bin * n_cells
             weight = 0
-            if word < 4:
+            if word < N_WORDS:
                 sum_cell(width, n_cells, cell, &weight)
                 if weight == 0:
                     continue
             if previous >= 0:
                 scan.varies = True
-                if (
-                    scan.allowed == NULL
-                    or (scan.allowed[previous >> 6] >> (previous & 63)) & 1
-                ):
+                if scan.allowed == NULL or has_bin(scan.allowed, previous):
                     right_weight = scan.weight - left_weight
                     if scan.entropy:
                         left_score = 0.0
@@ -161,15 +154,13 @@ cdef inline_void scan_side(
                         )
                     ):
                         best_score = score
-                        best.score = score
-                        best.feature = scan.feature
-                        best.bin = previous
-                        best.next_bin = bin
-                        best.missing_left = missing_left
-                        best.has_missing = has_missing
+                        set_split(
+                            best, scan.feature, previous, bin, missing_left,
+                            has_missing, score,
+                        )
                         for k in range(scan.n_channels):
                             best.left[k] = left[k]
-            if word == 4:
+            if word == N_WORDS:
                 break
             if cell_t is uint16_t:
                 left_weight += weight
@@ -196,7 +187,7 @@ cdef inline_void scan_both(
         sums[n_cells + k] = 0
     for k in range(scan.n_channels):
         sums[n_cells + k] = <sum_t> scan.totals[k]
-    if (scan.bins[3] >> 63) & 1:
+    if has_bin(scan.bins, MISSING_BIN):
         for k in range(n_cells):
             sums[2 * n_cells + k] = <sum_t> missing[k]
             weight += <sum_t> missing[k]

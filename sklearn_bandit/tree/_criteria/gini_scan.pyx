@@ -24,7 +24,7 @@ from sklearn_bandit._core.simd cimport (
     store_four,
     sum_three,
 )
-from sklearn_bandit.tree._common cimport N_SLOTS
+from sklearn_bandit.tree._common cimport N_SLOTS, set_split
 
 cdef enum:
     MAX_CELLS = 16
@@ -252,12 +252,10 @@ cdef bint scan_gini(
     else:
         scan_16(&search)
     if search.chosen >= 0:
-        best.score = search.best_score
-        best.feature = feature
-        best.bin = bins[search.chosen]
-        best.next_bin = bins[search.next]
-        best.missing_left = False
-        best.has_missing = False
+        set_split(
+            best, feature, bins[search.chosen], bins[search.next], False, False,
+            search.best_score,
+        )
         for k in range(n_classes):
             best.left[k] = search.left[k]
     return search.varies

@@ -19,7 +19,7 @@ from sklearn_bandit._core.simd cimport (
     inline_void,
     simd_void,
 )
-from sklearn_bandit.tree._common cimport MISSING_BIN
+from sklearn_bandit.tree._common cimport MISSING_BIN, set_split
 
 
 cdef union Score:
@@ -184,11 +184,12 @@ cdef void take_best(
 ) noexcept nogil:
     """Note the first of the best thresholds."""
     cdef int32_t i, group = 0, bin = MISSING_BIN, next_bin = MISSING_BIN
+    cdef double score = best.score
 
     for i in range(few.n):
         if at.scores[i].key == at.best_key:
             bin = min(bin, <int32_t> at.bins[i])
-            best.score = at.scores[i].score
+            score = at.scores[i].score
     memset(best.left, 0, n_classes * sizeof(double))
     for i in range(few.n):
         if i == few.ends[group]:
@@ -197,11 +198,7 @@ cdef void take_best(
             best.left[few.labels[group]] += few.weights[i]
         else:
             next_bin = min(next_bin, <int32_t> at.bins[i])
-    best.feature = feature
-    best.bin = bin
-    best.next_bin = next_bin
-    best.missing_left = False
-    best.has_missing = False
+    set_split(best, feature, bin, next_bin, False, False, score)
 
 
 cdef int search_few(

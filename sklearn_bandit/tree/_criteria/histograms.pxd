@@ -1,11 +1,9 @@
 """Histograms of some features of a node: see ``histograms.pyx``."""
 
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memset
 
 from sklearn_bandit._core.interrupts cimport Interrupts
-from sklearn_bandit._core.simd cimport top_bits_16
-from sklearn_bandit.tree._common cimport N_SLOTS, Block, Cut, Limits, ScanRequest, Split
+from sklearn_bandit.tree._common cimport Block, Cut, Limits, ScanRequest, Split
 
 from .base cimport Criterion
 
@@ -98,31 +96,3 @@ cdef inline bint is_allowed(
             and (value_left - value_right) * constraint <= 0.0
         )
     return True
-
-
-cdef inline void first_bins(int32_t n_bins, uint64_t* out) noexcept nogil:
-    """The bins 0 to n_bins - 1 and the missing one, as a bitmap."""
-    cdef int word
-
-    for word in range(4):
-        if n_bins >= 64 * (word + 1):
-            out[word] = ~<uint64_t> 0
-        elif n_bins <= 64 * word:
-            out[word] = 0
-        else:
-            out[word] = ((<uint64_t> 1) << (n_bins - 64 * word)) - 1
-    out[3] |= (<uint64_t> 1) << 63
-
-
-cdef inline void read_marks(
-    uint8_t* marks, bint clear, uint64_t* bins
-) noexcept nogil:
-    """Make a bitmap of the bins that are marked."""
-    cdef int word, i
-
-    for word in range(4):
-        bins[word] = 0
-        for i in range(4):
-            bins[word] |= top_bits_16(marks + 64 * word + 16 * i) << (16 * i)
-    if clear:
-        memset(marks, 0, N_SLOTS)

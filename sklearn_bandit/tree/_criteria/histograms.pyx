@@ -12,10 +12,18 @@ import numpy as np
 
 from libc.math cimport fabs
 from libc.stdlib cimport free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from sklearn_bandit._core.memory cimport allocate_zeros
-from sklearn_bandit.tree._common cimport MAX_GROUP, SMALL, SPARSE, UNKNOWN_BIN
+from sklearn_bandit.tree._bin_sets cimport N_WORDS, keep_highest
+from sklearn_bandit.tree._common cimport (
+    MAX_GROUP,
+    N_SLOTS,
+    SMALL,
+    SPARSE,
+    UNKNOWN_BIN,
+    set_split,
+)
 
 cdef enum:
     # Up to this many rows, only the bins that they touch are scanned and cleared: fewer
@@ -155,12 +163,9 @@ cdef class Histograms:
                     limits, 0, left_weight, weight - left_weight, cut.n_left, 0.0, 0.0
                 )
             ):
-                best.feature = cut.feature
-                best.score = cut.score
-                best.bin = cut.last
-                best.next_bin = UNKNOWN_BIN
-                best.has_missing = False
-                best.missing_left = False
+                set_split(
+                    best, cut.feature, cut.last, UNKNOWN_BIN, False, False, cut.score
+                )
                 memcpy(best.left, left, self.criterion.n_channels * sizeof(double))
 
     cdef void scan_cuts(
@@ -170,7 +175,7 @@ cdef class Histograms:
         """Try cuts by histograms."""
         cdef int kind = self.choose_kind(n, totals)
         cdef int32_t features[MAX_GROUP]
-        cdef uint64_t bins[4]
+        cdef uint64_t bins[N_WORDS]
         cdef ScanRequest request
         cdef Py_ssize_t j
 
@@ -230,17 +235,3 @@ cdef class Histograms:
         needed.
         """
         return -1
-
-
-cdef void keep_highest(uint64_t* bins, int last) noexcept nogil:
-    """Keep only the highest bin of a bitmap that is not above `last`."""
-    cdef int word = last >> 6
-    cdef uint64_t bits = bins[word] & (~<uint64_t> 0 >> (63 - (last & 63)))
-
-    while bits == 0 and word > 0:
-        word -= 1
-        bits = bins[word]
-    while bits & (bits - 1):
-        bits &= bits - 1
-    memset(bins, 0, 4 * sizeof(uint64_t))
-    bins[word] = bits

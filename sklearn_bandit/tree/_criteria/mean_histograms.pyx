@@ -9,7 +9,14 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from sklearn_bandit._core.memory cimport allocate_zeros, times
-from sklearn_bandit._core.simd cimport inline_void, lowest_bit, prefetch
+from sklearn_bandit._core.simd cimport inline_void, prefetch
+from sklearn_bandit.tree._bin_sets cimport (
+    N_WORDS,
+    drop_bin,
+    first_bins,
+    read_marks,
+    take_bin,
+)
 from sklearn_bandit.tree._common cimport (
     MARK,
     MISSING_BIN,
@@ -21,11 +28,12 @@ from sklearn_bandit.tree._common cimport (
     ScanRequest,
     Split,
     bins_of,
+    set_split,
 )
 
 from .base cimport Criterion
-from .histograms cimport Histograms, first_bins, read_marks
-from .mean_scan cimport Scan, scan_cells
+from .histograms cimport Histograms
+from .mean_scan cimport Scan, scan_cells, squares_score
 from .mean_small_nodes cimport (
     MAX_SORTED,
     N_LANES,
@@ -166,13 +174,12 @@ cdef class MeanHistograms(Histograms):
             read_marks(self.marks + slot * N_SLOTS, False, out)
             return
         first_bins(self.n_bins[feature], out)
-        for word in range(4):
+        for word in range(N_WORDS):
             bits = out[word]
             while bits:
-                bin = 64 * word + lowest_bit(bits)
-                bits &= bits - 1
+                bin = take_bin(&bits, word)
                 if self.cells[(slot * N_SLOTS + bin) * self.n_cells] == 0.0:
-                    out[word] &= ~((<uint64_t> 1) << (bin - 64 * word))
+                    drop_bin(out, bin)
 
     cdef void clear(self, Py_ssize_t slot, int kind) noexcept nogil:
         Histograms.clear(self, slot, kind)
@@ -196,18 +203,13 @@ cdef class MeanHistograms(Histograms):
         Py_ssize_t n_cuts, const double* totals,
     ) noexcept nogil:
         cdef double* left
-        cdef double right
-        cdef Py_ssize_t j, k
+        cdef Py_ssize_t j
 
         for j in range(n_cuts):
             left = &self.lefts[j, 0]
             memset(left, 0, self.n_cells * sizeof(double))
             divide_rows(block, ids, n, &cuts[j], self.n_cells, left)
-            cuts[j].score = 0.0
-            for k in range(1, self.n_cells):
-                right = totals[k] - left[k]
-                cuts[j].score += left[k] * left[k] / left[0]
-                cuts[j].score += right * right / (totals[0] - left[0])
+            cuts[j].score = squares_score(self.n_cells, left, totals)
             if self.sizes != NULL:
                 self.count_left(block, ids, n, &cuts[j])
 
@@ -281,15 +283,12 @@ cdef inline void part_two(
         two = few.rows[1][features[j]]
         varies[j] = one != two
         if varies[j] and best.feature < 0:
-            best.score = (
+            set_split(
+                best, features[j], min(one, two), max(one, two), False,
+                max(one, two) == MISSING_BIN,
                 moments[1] * moments[1] / moments[0]
-                + moments[3] * moments[3] / moments[2]
+                + moments[3] * moments[3] / moments[2],
             )
-            best.feature = features[j]
-            best.bin = min(one, two)
-            best.next_bin = max(one, two)
-            best.missing_left = False
-            best.has_missing = best.next_bin == MISSING_BIN
 
 
 cdef inline void take_split(
@@ -301,12 +300,11 @@ cdef inline void take_split(
 
     if splits.last[lane] < 0 or not score - TIE * fabs(score) > best.score:
         return
-    best.score = score
-    best.feature = feature
-    best.bin = splits.last[lane] - missing_left
-    best.next_bin = splits.next[lane] - missing_left
-    best.missing_left = missing_left
-    best.has_missing = missing_left or splits.missing[lane]
+    set_split(
+        best, feature, splits.last[lane] - missing_left,
+        splits.next[lane] - missing_left, missing_left,
+        missing_left or splits.missing[lane], score,
+    )
 
 
 # -- filling --------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from libc.math cimport log
 from libc.stdint cimport int8_t, int32_t, uint32_t, uint64_t
 
+from sklearn_bandit.tree._bin_sets cimport N_WORDS
 from sklearn_bandit.tree._common cimport Limits, Split
 
 
@@ -17,7 +18,7 @@ cdef struct Scan:
     int8_t constraint
     const uint64_t* allowed     # bins after which may be split (NULL: all)
     const uint32_t* sizes       # rows in each bin (NULL: not wanted)
-    uint64_t bins[4]            # bins to look at
+    uint64_t bins[N_WORDS]      # those to be scanned
     int32_t feature
     bint varies                 # out: whether two bins are occupied
 
@@ -26,6 +27,20 @@ cdef void scan_cells(
     double* cells, Scan* scan, bint missing_left, bint has_missing, bint clear,
     Split* best,
 ) noexcept nogil
+
+
+cdef inline double squares_score(
+    Py_ssize_t n_cells, const double* left, const double* totals
+) noexcept nogil:
+    """Score of a split by the squared error, over all outputs."""
+    cdef double right, right_weight = totals[0] - left[0], score = 0.0
+    cdef Py_ssize_t k
+
+    for k in range(1, n_cells):
+        right = totals[k] - left[k]
+        score += left[k] * left[k] / left[0]
+        score += right * right / right_weight
+    return score
 
 
 cdef inline double ylogy(double total, double weight) noexcept nogil:

@@ -6,8 +6,9 @@ Histograms of one output that need none of this are scanned faster:
 
 from libc.math cimport INFINITY, fabs
 
-from sklearn_bandit._core.simd cimport inline_void, lowest_bit
-from sklearn_bandit.tree._common cimport MISSING_BIN
+from sklearn_bandit._core.simd cimport inline_void
+from sklearn_bandit.tree._bin_sets cimport N_WORDS, has_bin, scan_word, take_bin
+from sklearn_bandit.tree._common cimport MISSING_BIN, set_split
 
 from .histograms cimport is_allowed
 
@@ -52,17 +53,13 @@ cdef inline_void scan_side(
         left[k] = cells[MISSING_BIN * n_cells + k] if missing_left else 0.0
     if missing_left and scan.sizes != NULL:
         n_left = scan.sizes[MISSING_BIN]
-    for word in range(5):
-        if word < 4:
-            bits = scan.bins[word]
-            if word == 3:
-                bits &= ~((<uint64_t> 1) << 63)
-        else:
-            # Last of all, missing values alone on the right.
-            bits = 1 if has_missing and not missing_left and previous >= 0 else 0
+    for word in range(N_WORDS + 1):
+        # Last of all, missing values alone on the right.
+        bits = scan_word(
+            scan.bins, word, has_missing and not missing_left and previous >= 0
+        )
         while bits:
-            bin = 64 * word + lowest_bit(bits) if word < 4 else MISSING_BIN
-            bits &= bits - 1
+            bin = take_bin(&bits, word)
             cell = cells + bin * n_cells
             if cell[0] == 0.0:
                 continue
@@ -77,33 +74,24 @@ cdef inline_void scan_side(
                 elif scan.poisson:
                     score = poisson_score(n_cells, left, totals)
                 else:
-                    score = 0.0
-                    for k in range(1, n_cells):
-                        right = totals[k] - left[k]
-                        score += left[k] * left[k] / left[0]
-                        score += right * right / right_weight
+                    score = squares_score(n_cells, left, totals)
                 if (
                     score - scan.tie * fabs(score) > best_score
                     and right_weight > 0.0
-                    and (
-                        scan.allowed == NULL
-                        or (scan.allowed[previous >> 6] >> (previous & 63)) & 1
-                    )
+                    and (scan.allowed == NULL or has_bin(scan.allowed, previous))
                     and is_allowed(
                         scan.limits, scan.constraint, left[0], right_weight, n_left,
                         left[1] / left[0], (totals[1] - left[1]) / right_weight,
                     )
                 ):
                     best_score = score
-                    best.score = score
-                    best.feature = scan.feature
-                    best.bin = previous
-                    best.next_bin = bin
-                    best.missing_left = missing_left
-                    best.has_missing = has_missing
+                    set_split(
+                        best, scan.feature, previous, bin, missing_left, has_missing,
+                        score,
+                    )
                     for k in range(n_cells):
                         best.left[k] = left[k]
-            if word == 4:
+            if word == N_WORDS:
                 break
             for k in range(n_cells):
                 left[k] += cell[k]

@@ -13,6 +13,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from sklearn_bandit._core.memory cimport allocate, allocate_zeros, times
+from sklearn_bandit.tree._bin_sets cimport N_WORDS, add_bin, has_bin
 from sklearn_bandit.tree._common cimport (
     MISSING_BIN,
     MISSING_RANK,
@@ -21,6 +22,7 @@ from sklearn_bandit.tree._common cimport (
     Split,
     ranks_of,
     sample_of,
+    set_split,
 )
 
 from .absolute_error cimport Pair, sort_by_output
@@ -161,20 +163,18 @@ cdef class MedianSearch(Histograms):
             # Missing values alone on the left are the same split as alone on the right.
             if key == self.keys[i + 1] or key == MISSING_KEY:
                 continue
-            if allowed != NULL and not (allowed[key >> 6] >> (key & 63)) & 1:
+            if allowed != NULL and not has_bin(allowed, key):
                 continue
             if -self.loss[i] > best.score + TIE * totals[self.width] and is_allowed(
                 request.limits, request.constraint, self.left_weight[i],
                 totals[0] - self.left_weight[i], i + 1, self.left_median[i],
                 self.right_median[i],
             ):
-                best.score = -self.loss[i]
-                best.feature = request.feature
+                set_split(
+                    best, request.feature, key, self.keys[i + 1], missing_left,
+                    has_missing, -self.loss[i],
+                )
                 best.rank = key if by_rank else -1
-                best.bin = key
-                best.next_bin = self.keys[i + 1]
-                best.missing_left = missing_left
-                best.has_missing = has_missing
 
     cdef bint order_by(self, int32_t feature) noexcept nogil:
         """Put the rows in the order of their values; whether the keys are ranks."""
@@ -264,13 +264,11 @@ cdef class MedianSearch(Histograms):
         self, Py_ssize_t slot, int kind, int32_t feature, uint64_t* out
     ) noexcept nogil:
         cdef const uint8_t* bins = self.block.rows + feature
-        cdef uint8_t bin
         cdef Py_ssize_t i
 
-        memset(out, 0, 4 * sizeof(uint64_t))
+        memset(out, 0, N_WORDS * sizeof(uint64_t))
         for i in range(self.n):
-            bin = bins[self.ids[i] * self.block.stride]
-            out[bin >> 6] |= (<uint64_t> 1) << (bin & 63)
+            add_bin(out, bins[self.ids[i] * self.block.stride])
 
     # -- Fenwick trees ----
 

@@ -8,8 +8,9 @@ once; last the best of them.
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint8_t
 
-from sklearn_bandit._core.simd cimport lowest_bit, simd_void
-from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS
+from sklearn_bandit._core.simd cimport simd_void
+from sklearn_bandit.tree._bin_sets cimport N_WORDS, present_bins, take_bin
+from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS, set_split
 
 cdef enum:
     SCORE_LANES = 8             # scores compared at a time
@@ -34,13 +35,10 @@ cdef Py_ssize_t add_bins(
     cdef uint64_t bits
     cdef int word, bin
 
-    for word in range(4):
-        bits = bins[word]
-        if word == 3:
-            bits &= ~((<uint64_t> 1) << 63)
+    for word in range(N_WORDS):
+        bits = present_bins(bins, word)
         while bits:
-            bin = 64 * word + lowest_bit(bits)
-            bits &= bits - 1
+            bin = take_bin(&bits, word)
             cell = cells + 2 * bin
             at.bins[n] = <uint8_t> bin
             # Empty bins are listed, too: these are overwritten by the next.
@@ -111,12 +109,11 @@ cdef void scan_side(
         return
     while not at.scores[chosen] >= tied:
         chosen += 1
-    best.score = at.scores[chosen]
-    best.feature = feature
-    best.bin = at.bins[chosen]
-    best.next_bin = at.bins[chosen + 1] if chosen + 1 < at.n else MISSING_BIN
-    best.missing_left = missing_left
-    best.has_missing = has_missing
+    set_split(
+        best, feature, at.bins[chosen],
+        at.bins[chosen + 1] if chosen + 1 < at.n else MISSING_BIN, missing_left,
+        has_missing, at.scores[chosen],
+    )
     best.left[0] = at.weights[chosen] + more_weight
     best.left[1] = at.sums[chosen] + more
 

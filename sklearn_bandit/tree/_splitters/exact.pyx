@@ -16,6 +16,7 @@ from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.math cimport INFINITY
 
 from sklearn_bandit._core.random cimport random_below
+from sklearn_bandit.tree._bin_sets cimport N_WORDS
 from sklearn_bandit.tree._common cimport MAX_GROUP, MISSING_BIN, ScanRequest
 
 from .random_thresholds cimport draw_cut, draw_thresholds
@@ -375,7 +376,7 @@ cdef class Splitter:
         const double* totals, const Limits* limits, bint clear, Split* best,
     ) noexcept nogil:
         """Scan one histogram, at all thresholds or at random ones."""
-        cdef uint64_t allowed[4]
+        cdef uint64_t allowed[N_WORDS]
         cdef uint64_t* pointer = NULL
 
         if self.n_thresholds:

@@ -19,6 +19,7 @@ from libc.string cimport memset
 
 from sklearn_bandit._core.random cimport random_unit
 from sklearn_bandit.bandit._radii cimport normal_radius, split_delta
+from sklearn_bandit.tree._bin_sets cimport N_WORDS, add_bin
 from sklearn_bandit.tree._common cimport N_SLOTS, Block, Limits, Split
 
 from .exact cimport FOUND, NOTHING, OUT_OF_BUDGET, SAMPLED, Outcome, Splitter
@@ -305,7 +306,7 @@ cdef class ThesisSplitter(Splitter):
         const double* totals, const Limits* limits, Split* best,
     ) noexcept nogil:
         """Decide between the arms that are left on all rows."""
-        cdef uint64_t allowed[4]
+        cdef uint64_t allowed[N_WORDS]
         cdef Py_ssize_t slot
         cdef int bin
 
@@ -319,7 +320,7 @@ cdef class ThesisSplitter(Splitter):
             memset(allowed, 0, sizeof(allowed))
             for bin in range(self.n_bins[self.drawn[slot]] - 1):
                 if self.survivors[slot, bin]:
-                    allowed[bin >> 6] |= (<uint64_t> 1) << (bin & 63)
+                    add_bin(allowed, bin)
             self.histograms.fill(block, ids, n, &self.drawn[slot], 1, 0, 0)
             self.scan_allowed(
                 0, self.drawn[slot], 0, totals, limits, allowed, True, best

@@ -7,8 +7,14 @@ falls inside a bin moves to the nearer of its edges.
 from libc.string cimport memcpy, memset
 
 from sklearn_bandit._core.random cimport random_unit
-from sklearn_bandit._core.simd cimport lowest_bit
-from sklearn_bandit.tree._common cimport MISSING_BIN
+from sklearn_bandit.tree._bin_sets cimport (
+    N_WORDS,
+    add_bin,
+    has_bin,
+    present_bins,
+    take_bin,
+)
+from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS
 
 
 cdef uint8_t draw_cut(
@@ -41,22 +47,19 @@ cdef void draw_thresholds(
     """Replace the occupied bins by those after which random thresholds fall."""
     cdef const double* low = block.low + feature * block.n_values
     cdef const double* high = block.high + feature * block.n_values
-    cdef uint64_t chosen[4]
-    cdef int32_t occupied[256]
+    cdef uint64_t chosen[N_WORDS]
+    cdef int32_t occupied[N_SLOTS]
     cdef int n_occupied = 0, word, i, first, last, middle
     cdef uint64_t bits
     cdef double threshold
     cdef Py_ssize_t _k
 
     memset(chosen, 0, sizeof(chosen))
-    for word in range(4):
-        bits = bins[word]
+    for word in range(N_WORDS):
+        bits = present_bins(bins, word)
         while bits:
-            i = 64 * word + lowest_bit(bits)
-            bits &= bits - 1
-            if i != MISSING_BIN:
-                occupied[n_occupied] = i
-                n_occupied += 1
+            occupied[n_occupied] = take_bin(&bits, word)
+            n_occupied += 1
     if n_occupied:
         for _k in range(n_thresholds):
             threshold = low[occupied[0]] + random_unit(random) * (
@@ -71,10 +74,8 @@ cdef void draw_thresholds(
                     first = middle
                 else:
                     last = middle - 1
-            i = occupied[first]
-            chosen[i >> 6] |= (<uint64_t> 1) << (i & 63)
+            add_bin(chosen, occupied[first])
         # "All others on the left, missing ones on the right" is always tried.
-        if (bins[3] >> 63) & 1:
-            i = occupied[n_occupied - 1]
-            chosen[i >> 6] |= (<uint64_t> 1) << (i & 63)
+        if has_bin(bins, MISSING_BIN):
+            add_bin(chosen, occupied[n_occupied - 1])
     memcpy(bins, chosen, sizeof(chosen))
