@@ -191,6 +191,65 @@ def test_few_trees_disagree_with_all_at_most_delta(Forest):
     )
 
 
+def noisy(n_classes, n_samples):
+    """Samples with noisy classes: many votes are close."""
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(n_samples, 5)).astype(np.float32)
+    y = (X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=n_samples)).argsort().argsort()
+    return X, y * n_classes // n_samples
+
+
+@pytest.mark.parametrize("parameters", [{}, {"min_samples_leaf": 10}])
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_close_votes_disagree_with_all_trees_at_most_delta(n_classes, parameters):
+    """On samples that were not trained on, and on those whose margin is small."""
+    X, y = noisy(n_classes, 8000)
+    model = ensemble.RandomForestClassifier(
+        200, max_depth=8, random_state=0, n_jobs=2, **parameters
+    ).fit(X[:1000], y[:1000])
+    test = X[1000:]
+    shares = np.sort(model.predict_proba(test), axis=1)
+    is_close = shares[:, -1] - shares[:, -2] < 0.05
+    exact = model.predict(test)
+    differs = model.set_params(predict_delta=0.05).predict(test) != exact
+    assert model.count_trees(test).mean() < 180
+    assert is_close.sum() > 300
+    assert differs.mean() <= 0.05
+    assert differs[is_close].mean() <= 0.05
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, csr_matrix])
+def test_what_a_row_asks_does_not_depend_on_other_rows(make):
+    """Open rows of many blocks go on together, in whatever thread they are."""
+    X, y = noisy(3, 30_000)
+    model = ensemble.RandomForestClassifier(100, max_depth=8, random_state=0)
+    model.fit(X[:1000], y[:1000])
+    model.set_params(predict_delta=0.01)
+    few = [X[i : i + 2000] for i in range(0, len(X), 2000)]
+    found = np.concatenate([model.predict(part) for part in few])
+    n_asked = np.concatenate([model.count_trees(part) for part in few])
+    assert len(np.unique(n_asked)) > 8
+    for n_jobs in (1, 2, 3):
+        model.set_params(n_jobs=n_jobs)
+        np.testing.assert_array_equal(model.predict(make(X)), found)
+        np.testing.assert_array_equal(model.count_trees(make(X)), n_asked)
+    alone = [model.predict(X[i : i + 1])[0] for i in range(50)]
+    np.testing.assert_array_equal(alone, found[:50])
+
+
+def test_missing_values_wait_with_others():
+    X, y = noisy(3, 30_000)
+    X[::7, 0] = np.nan
+    model = ensemble.RandomForestClassifier(100, max_depth=8, random_state=0)
+    model.fit(X[:1000], y[:1000])
+    model.set_params(predict_delta=0.01)
+    found = model.predict(X)
+    few = np.concatenate(
+        [model.predict(X[i : i + 2000]) for i in range(0, len(X), 2000)]
+    )
+    np.testing.assert_array_equal(few, found)
+
+
 def test_a_row_that_asks_all_trees_gets_the_class_of_all():
     """Ties of means are broken as without sampling, in blocks and one by one."""
     rng = np.random.default_rng(0)
