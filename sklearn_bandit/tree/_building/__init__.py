@@ -41,7 +41,7 @@ from .parts import (
 from .subsample import grow_on_subsample, pays_to_subsample
 from .subtrees import grow_in_subtrees
 from .training_set import TrainingSet, as_counts
-from .transfer import TrainingSetTransfer
+from .transfer import TrainingSetFile, TrainingSetTransfer
 
 __all__ = [
     "PARAMETER_CONSTRAINTS",
@@ -49,6 +49,7 @@ __all__ = [
     "SamplingPolicy",
     "TargetCodes",
     "TrainingSet",
+    "TrainingSetFile",
     "TrainingSetTransfer",
     "as_counts",
     "as_read",
