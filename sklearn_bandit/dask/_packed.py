@@ -73,7 +73,7 @@ def write_packed(
         partitions = make_partitions(tasks, X)
         dtype = as_read(np.empty((0, 0), dtype=partitions.dtype)).dtype
         shape = partitions.n_samples, partitions.n_features
-        values = folder.create("values", dtype, shape)
+        folder.create("values", dtype, shape)
         file = str((folder.path / "values.npy").absolute())
         write = delayed(_write, pure=False, traverse=False)
         written = tasks.compute(
@@ -86,7 +86,10 @@ def write_packed(
         )
         for _ in tasks.gather(written):
             pass
-        return folder.finish(values, max_bins, keep_values, random_state)
+        values = np.load(file, mmap_mode="r")
+        about = folder.write_bins(values, max_bins, random_state)
+        del values  # unmapped, so that Windows can remove the file
+        return folder.finish(about, keep_values)
 
 
 def _write(block: Block, file: str, start: int) -> None:

@@ -24,7 +24,12 @@ from sklearn_bandit._compat import (
     check_is_fitted,
     validate_data,
 )
-from sklearn_bandit.neighbors import neighbors_graph
+from sklearn_bandit.neighbors import (
+    check_ids,
+    check_mode,
+    check_n_neighbors,
+    neighbors_graph,
+)
 
 from ._base import DaskEstimator
 from ._client import Tasks
@@ -188,28 +193,13 @@ class ShardedSearch(DaskEstimator):
         pairs = zip(firsts, self._shards, strict=True)
         return [(first, one) for first, one in pairs if one.n_rows]
 
-    def _remove(self, ids, name, thing):
+    def _remove(self, ids):
         """Remove rows, by tasks that make new indices of those that are there."""
         check_is_fitted(self, "_shards")
-        ids = np.atleast_1d(np.asarray(ids))
-        if ids.size == 0:
+        present = np.setdiff1d(np.arange(self._n_ids()), self._removed)
+        ids = np.sort(check_ids(ids, present))
+        if len(ids) == 0:
             return self
-        if ids.ndim != 1 or ids.dtype.kind not in "iu":
-            raise ValueError(f"{name} must be an integer or a list of integers.")
-        ids = np.sort(ids.astype(np.int64))
-        if (ids[1:] == ids[:-1]).any():
-            raise ValueError(
-                f"A{'n' * (thing == 'atom')} {thing} can be removed only once; {name} "
-                "are repeated."
-            )
-        unknown = (ids < 0) | (ids >= self._n_ids()) | np.isin(ids, self._removed)
-        if unknown.any():
-            raise ValueError(
-                f"There are no {thing}s with {name} {ids[unknown][:5].tolist()}: they "
-                "were removed before, or never added."
-            )
-        if len(ids) == self.n_samples_fit_:
-            raise ValueError(f"At least one {thing} must remain.")
         shards, first = [], 0
         with Tasks(self._resolve_client()) as tasks:
             for one in self._shards:
@@ -234,21 +224,11 @@ class ShardedSearch(DaskEstimator):
         self._set_shards(shards)
         return self
 
-    def _check_k(self, n_neighbors, n_others):
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        if not isinstance(k, int | np.integer) or isinstance(k, bool):
-            raise TypeError(f"n_neighbors must be an integer, got {type(k)} instead.")
-        if not 1 <= k <= n_others:
-            raise ValueError(
-                f"n_neighbors must be at least 1 and at most the number of rows, "
-                f"{n_others}, got {k} instead."
-            )
-        return int(k)
-
     def _search(self, X, n_neighbors, return_distance):
         """Answer; lazily if the queries are a dask collection."""
         check_is_fitted(self, "_shards")
-        k = self._check_k(n_neighbors, self.n_samples_fit_ - (X is None))
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        k = check_n_neighbors(k, self.n_samples_fit_ - (X is None))
         if is_collection(X):
             found = self._search_blocks(X, k)
             return found if return_distance else found[1]
@@ -314,15 +294,9 @@ class ShardedSearch(DaskEstimator):
                 ids.append(numbers)
         return _ragged(values), _ragged(ids)
 
-    @staticmethod
-    def _check_mode(mode):
-        allowed = "connectivity", "distance"
-        if mode not in allowed:
-            raise ValueError(f"mode must be one of {allowed}, got {mode!r} instead.")
-
     def _graph(self, X, n_neighbors, mode):
         """Answers as a sparse matrix."""
-        self._check_mode(mode)
+        check_mode(mode)
         if is_collection(X):
             raise TypeError("Queries must be in memory: compute them, a few at a time.")
         values, ids = self._search(X, n_neighbors, True)

@@ -265,6 +265,8 @@ class HeldForest:
         self.path = path
 
     def __sizeof__(self):
+        if self.path is not None:
+            return len(self.path)  # what travels, and what is in no other memory
         packed = self.prepared.training_set.packed
         return sizeof(self.prepared.X) + packed.rows.nbytes + packed.columns.nbytes
 

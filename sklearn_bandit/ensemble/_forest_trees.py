@@ -27,6 +27,7 @@ from sklearn_bandit.tree._building import (
     TrainingSetFile,
     TrainingSetTransfer,
     as_counts,
+    is_mapped,
 )
 from sklearn_bandit.tree._data import draw_counts
 
@@ -60,8 +61,7 @@ def sent_to_workers(training_set, tree):
         What tasks are given.
     """
     backend, _ = get_active_backend(prefer="threads")
-    is_mapped = isinstance(training_set.packed.rows, np.memmap)
-    if shares_files(backend) and not is_mapped:
+    if shares_files(backend) and not is_mapped(training_set):
         with TemporaryDirectory(
             prefix="sklearn-bandit-", ignore_cleanup_errors=True
         ) as folder:

@@ -19,7 +19,6 @@ from sklearn_bandit.ensemble import (
     RandomPatchesClassifier,
     _forest_trees,
 )
-from sklearn_bandit.ensemble._forest_trees import sent_to_workers
 from sklearn_bandit.tree import PackedDataset
 from sklearn_bandit.tree._building import (
     TrainingSet,
@@ -70,18 +69,24 @@ def test_file_is_mapped(tmp_path, cls):
     assert training_set.packed.raw is not None
 
 
+def note_files(monkeypatch):
+    """Return the list of folders that training sets are written to from now on."""
+    folders = []
+    write = TrainingSetFile.write.__func__
+
+    def noted(cls, folder, *args):
+        folders.append(folder)
+        return write(cls, folder, *args)
+
+    monkeypatch.setattr(TrainingSetFile, "write", classmethod(noted))
+    return folders
+
+
 @pytest.mark.skipif(os.name != "posix", reason="files are not shared")
 def test_workers_of_this_machine_map_a_file_once(process_client, tmp_path, monkeypatch):
     """Nothing else is sent, and the file goes with the fit."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    written = []
-    write = TrainingSetFile.write.__func__
-
-    def noted(cls, folder, *args):
-        written.append(folder)
-        return write(cls, folder, *args)
-
-    monkeypatch.setattr(TrainingSetFile, "write", classmethod(noted))
+    written = note_files(monkeypatch)
     forest = RandomForestClassifier(n_estimators=16, max_depth=3, random_state=0)
     before = bytes_received(process_client)
     with joblib.parallel_backend("dask"):
@@ -95,18 +100,15 @@ def test_workers_of_this_machine_map_a_file_once(process_client, tmp_path, monke
     assert_same_forest(forest, local)
 
 
-def test_files_of_a_packed_data_set_are_not_written_again(tmp_path):
-    data = PackedDataset.write(tmp_path / "data", X)
+@pytest.mark.parametrize("is_dataset", [False, True])
+def test_what_is_in_files_is_not_written_again(tmp_path, monkeypatch, is_dataset):
+    rows = PackedDataset.write(tmp_path / "data", X) if is_dataset else X
     forest = RandomForestClassifier(n_estimators=3, random_state=0)
-    local = forest.fit(data, Y)
+    local = forest.fit(rows, Y)
+    written = note_files(monkeypatch)
     with joblib.parallel_backend("loky", n_jobs=2):
-        training_set = make_training_set(forest)
-        with sent_to_workers(training_set, forest.estimators_[0]) as sent:
-            assert isinstance(sent, TrainingSetFile) == (os.name == "posix")
-        training_set.packed.rows = np.load(tmp_path / "data" / "rows.npy", "r")
-        with sent_to_workers(training_set, forest.estimators_[0]) as sent:
-            assert sent is training_set
-        other = RandomForestClassifier(**forest.get_params()).fit(data, Y)
+        other = RandomForestClassifier(**forest.get_params()).fit(rows, Y)
+    assert len(written) == (os.name == "posix" and not is_dataset)
     assert_same_forest(other, local)
 
 

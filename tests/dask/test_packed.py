@@ -1,5 +1,7 @@
 """Dask collections as packed data sets."""
 
+from pathlib import Path
+
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -24,6 +26,23 @@ def test_same_files(client, tmp_path, keep_values):
     np.testing.assert_array_equal(data, expected)
     names = [{file.name for file in one.path.iterdir()} for one in (data, expected)]
     assert names[0] == names[1]
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc")
+def test_values_are_not_mapped_when_they_are_removed(client, tmp_path, monkeypatch):
+    """Windows would refuse to remove them."""
+    removed = []
+    unlink = Path.unlink
+
+    def noted(path, missing_ok=False):
+        assert str(path) not in Path("/proc/self/maps").read_text()
+        removed.append(path.name)
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", noted)
+    rows = da.from_array(X, chunks=(1000, 6))
+    sd.write_packed(tmp_path / "a", rows, keep_values=False)
+    assert removed == ["values.npy"]
 
 
 def test_processes_and_frames(process_client, tmp_path):

@@ -71,6 +71,14 @@ class TrainingSetFile:
         return TrainingSetFile, (self.path,)
 
 
+def is_mapped(training_set):
+    """Whether the bins of a training set are in a file already."""
+    array = training_set.packed.rows
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array is not None
+
+
 def sends_values(training_set, tree):
     """Whether a tree looks at raw values of a training set."""
     has_values = training_set.packed.raw is not None
