@@ -20,6 +20,7 @@ from dask.delayed import delayed
 from sklearn.utils import check_random_state
 
 from sklearn_bandit._compat import (
+    MAX_INT,
     _fit_context,
     check_is_fitted,
     validate_data,
@@ -34,8 +35,6 @@ from sklearn_bandit.neighbors import (
 from ._base import DaskEstimator
 from ._client import Tasks
 from ._collections import Block, is_collection, make_partitions, row_blocks
-
-MAX_SEED = np.iinfo(np.int32).max
 
 
 class Shard(NamedTuple):
@@ -91,7 +90,7 @@ class ShardedSearch(DaskEstimator):
         self : object
             The fitted estimator.
         """
-        seed = int(check_random_state(self.random_state).randint(MAX_SEED))
+        seed = int(check_random_state(self.random_state).randint(MAX_INT))
         return self._add(X, seed, [])
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -124,7 +123,7 @@ class ShardedSearch(DaskEstimator):
                     f"X has {n_features} features, but {type(self).__name__} is "
                     f"expecting {self.n_features_in_} features as input."
                 )
-            model = self._local_class(**self._local_parameters(seed))
+            model = self._make_local(random_state=seed, n_jobs=1)
             futures = tasks.compute(partitions.map(_index, model))
             # An index that could not be made says so now.
             for _ in tasks.gather([tasks.submit(_n_rows, one) for one in futures]):
@@ -149,11 +148,6 @@ class ShardedSearch(DaskEstimator):
         """Search in these from now on."""
         self._shards = shards
         self.n_samples_fit_ = sum(one.n_rows for one in shards)
-
-    def _local_parameters(self, seed):
-        names = self._local_class().get_params()
-        parameters = {name: getattr(self, name) for name in names}
-        return {**parameters, "random_state": seed, "n_jobs": 1}
 
     def _divided(self):
         """Parameters of the searches in single partitions."""
@@ -180,9 +174,7 @@ class ShardedSearch(DaskEstimator):
         with Tasks(self._resolve_client()) as tasks:
             futures = [tasks.submit(_rows, one.future) for _, one in self._present()]
             rows = np.concatenate(list(tasks.gather(futures)))
-        names = self._local_class().get_params()
-        local = self._local_class(**{name: getattr(self, name) for name in names})
-        return local.fit(rows)
+        return self._make_local().fit(rows)
 
     def _n_ids(self):
         return sum(one.n_ids for one in self._shards)
@@ -232,10 +224,9 @@ class ShardedSearch(DaskEstimator):
         if is_collection(X):
             found = self._search_blocks(X, k)
             return found if return_distance else found[1]
-        values, ids = [], []
-        counts = []
+        values, ids, counts = [], [], []
         for parts in self._ask(X, _query, k):
-            some = _merge([part[:2] for part in parts], k, self._largest_first)
+            some = _merge(parts, k, self._largest_first)
             values.append(some[0])
             ids.append(some[1])
             counts.append([part[2] for part in parts])
@@ -311,7 +302,7 @@ class ShardedSearch(DaskEstimator):
             )
         changed, shards = self._divided(), self._present()
         query = delayed(_query, pure=False, traverse=False)
-        merge = delayed(_merge_answers, pure=False, nout=2)
+        merge = delayed(_merge, pure=False, nout=2)
         blocks, n_rows = row_blocks(X)
         empty = np.empty((0, k), self._dtype), np.empty((0, k), np.int64)
         answers = []
@@ -386,10 +377,6 @@ def _query_radius(index, X, first, changed, radius):
     search = _prepare(index, changed)
     values, ids = search.radius_neighbors(X, radius)
     return list(values), [some + first for some in ids]
-
-
-def _merge_answers(parts, k, largest_first):
-    return _merge([part[:2] for part in parts], k, largest_first)
 
 
 def _merge(parts, k, largest_first):

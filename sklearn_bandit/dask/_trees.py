@@ -196,8 +196,8 @@ class Worker:
 
 
 def list_workers(tasks: Tasks) -> list[Worker]:
-    """Return the workers of a cluster, in the order of their addresses."""
-    tasks.n_workers()
+    """Return the workers of a cluster, at least one, in the order of addresses."""
+    tasks.client.wait_for_workers(1)
     known = tasks.client.scheduler_info(n_workers=-1)["workers"]
     return [
         Worker(address, about["nthreads"], about["memory_limit"] or np.inf)

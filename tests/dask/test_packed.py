@@ -60,4 +60,4 @@ def test_what_cannot_be_written(client, tmp_path):
     with pytest.raises(TypeError, match="must be a dask array"):
         sd.write_packed(tmp_path / "a", X)
     with pytest.raises(FileNotFoundError, match="A worker does not see"):
-        _packed._write(None, str(tmp_path / "b"), 0)
+        _packed._write(None, 0, str(tmp_path / "b"))
