@@ -137,6 +137,12 @@ class DaskEstimator(BaseEstimator):
                 setattr(copy, name, vars(self)[name])
         return copy
 
+    def _make_local(self, **changes):
+        """Return an unfitted estimator of the local class, with the same parameters."""
+        names = self._local_class().get_params(deep=False)
+        same = {name: getattr(self, name) for name in names}
+        return self._local_class(**{**same, **changes})
+
     def _resolve_client(self):
         return resolve_client(self.client)
 

@@ -33,6 +33,9 @@ query (``_dispatch``), search without the interpreter (``_search`` and what it c
 """
 
 # For the searches on a cluster; not part of the public interface.
+from ._calls import check_ids as check_ids
+from ._calls import check_mode as check_mode
+from ._calls import check_n_neighbors as check_n_neighbors
 from ._calls import neighbors_graph as neighbors_graph
 from ._drop_ins import KNeighborsClassifier, KNeighborsRegressor, KNeighborsTransformer
 from ._mips import BanditMIPS
