@@ -26,7 +26,7 @@ def formats(monkeypatch):
         (0.9996, "1 s"),  # not 1e+03 ms
         (0.9994, "999 ms"),
         (4.2e-5, "42 µs"),
-        (1234.4, "1,234 s"),
+        (1234.4, "1,230 s"),
     ],
 )
 def test_durations(formats, seconds, text):
@@ -51,6 +51,12 @@ def test_scores(formats, values, text):
 def test_data_sets_are_called_as_a_reader_calls_them(formats):
     title = "flights2001_3m (2,400,000 x 8), covtypes; never: LightGBM"
     assert formats.title_of({"title": title}) == "flights (2,400,000 × 8), covtypes"
+
+
+def test_goals_are_left_out(formats):
+    note = "One thread. Goal: at most 1.5x. A pass evicts what is needed."
+    assert formats.without_goals(note) == "One thread. A pass evicts what is needed."
+    assert formats.without_goals("goal: 3 times") == ""
 
 
 def test_speed_ups_are_of_rounds(formats):

@@ -36,6 +36,7 @@ from result_formats import (
     shown,
     speed_ups,
     title_of,
+    without_goals,
 )
 from result_plots import draw_races, keep_sides
 from themed_figure import FOLDER, themed_images
@@ -153,8 +154,8 @@ class BenchmarkTable(ResultsDirective):
             for record in records:
                 title = nodes.strong(text=title_of(record))
                 result += [nodes.paragraph("", "", title), self._table(record)]
-                if record.get("note"):
-                    result.append(nodes.paragraph(text=record["note"]))
+                if note := without_goals(record.get("note", "")):
+                    result.append(nodes.paragraph(text=note))
                 result.append(self.line(name, record))
         return [*result, *self.not_measured(absent)]
 

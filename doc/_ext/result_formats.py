@@ -75,6 +75,11 @@ def title_of(record):
     return readable(record["title"].partition("; never")[0])
 
 
+def without_goals(note):
+    """Return a note without what is aimed at, which is for those who work on it."""
+    return re.sub(r"[Gg]oal: .*?(\. |\.?$)", "", note, flags=re.DOTALL).strip()
+
+
 def digits(value):
     """Format a number with as many digits as it deserves."""
     if value is None:
