@@ -334,23 +334,6 @@ def sampled(options):
         )
 
 
-@benchmark("boosting.long", data=["flights2001_3m"])
-def long(options):
-    """Time to the loss of 300 exact trees."""
-    data, n_trees = split("flights2001_3m"), 300
-    exact = ours(data, n_trees, solver="exact")
-    arm = next(iter(SAMPLED))
-    yield race(
-        f"flights2001_3m: time to a loss of {{:.5f}}, {n_trees} exact trees'",
-        data,
-        {arm: SAMPLED[arm]},
-        exact,
-        2 * n_trees,
-        {OURS: exact},
-        {OURS: 2.0},
-    )
-
-
 @benchmark("boosting.rivals", data=["flights2001_3m"])
 def rivals(options):
     """Loss against time of all ways to see fewer rows; `benchmarks.plots` draws it."""
@@ -433,50 +416,3 @@ def cut_over(options):
                 {OURS: exact},
                 {OURS: 1.0},
             )
-
-
-@benchmark(
-    "boosting.auto",
-    data=["adult", "california_housing", "beijing_air", "covtype", "flights2001_3m"],
-)
-def auto(options):
-    """The default solver beside exact and "mab"."""
-    names = ("adult", "california_housing", "digits", "beijing_air", "covtype", "mnist")
-    for name in (*names, *LARGE):
-        if not options.wants(name):
-            continue
-        if name in LARGE:
-            data = LARGE[name]()
-        else:
-            data = split(name) if name in REAL else small(name)
-        max_iter = 10 if name in ("covtype", "mnist", "10M x 28") else ITERATIONS
-        metric, score = quality(data)
-        yield Comparison(
-            title=f"{name}, {max_iter} iterations",
-            contenders={
-                solver: ours(data, max_iter, solver=solver)
-                for solver in ("auto", "exact", "mab")
-            },
-            quality={metric: score},
-            goals={"exact": 0.95, "mab": 0.95},
-            rounds=3,
-        )
-
-
-@benchmark("boosting.predict", data=["covtype"])
-def predict(options):
-    """Prediction beside scikit-learn's."""
-    data = split("covtype")
-    _, X, _, _ = data
-    models = {
-        "sklearn-bandit": ours(data, 20, solver="exact")(0),
-        SKLEARN: scikit_learn(data, 20)(0),
-    }
-    yield Comparison(
-        title=f"predict_proba of {len(X):,} rows, covertype, 20 iterations",
-        contenders={
-            name: lambda seed, model=model: model.predict_proba(X)
-            for name, model in models.items()
-        },
-        goals={SKLEARN: 1.0},
-    )

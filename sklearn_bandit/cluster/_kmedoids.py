@@ -20,6 +20,7 @@ from .._compat import (
     _fit_context,
     with_callbacks,
 )
+from .._core.documentation import DocumentationLinkMixin
 from .._core.progress import ProgressMixin
 from .._core.thread_start import keep_threads, start_threads
 from .._core.unchanged import unchanged_on_failure
@@ -39,7 +40,9 @@ from ._starts import Sources, Starts, choose_algorithm, make_search
 from ._weighted_samples import draw_order, merge_samples
 
 
-class BanditKMedoids(ProgressMixin, MedoidPrediction, ClusterMixin, BaseEstimator):
+class BanditKMedoids(
+    DocumentationLinkMixin, ProgressMixin, MedoidPrediction, ClusterMixin, BaseEstimator
+):
     """k-medoids clustering with the quality of PAM in almost linear time.
 
     k-medoids chooses `n_clusters` of the samples, the medoids, such that the sum of the

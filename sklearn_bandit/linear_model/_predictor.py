@@ -25,6 +25,7 @@ from .._compat import (
     check_is_fitted,
     validate_data,
 )
+from .._core.documentation import DocumentationLinkMixin
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
 from ..neighbors import BanditMIPS, BanditNearestNeighbors
@@ -56,7 +57,9 @@ def _has_probabilities(predictor):
     return True
 
 
-class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class MIPSPredictor(
+    DocumentationLinkMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
     """A linear classifier that predicts without computing all its scores.
 
     The class that a linear classifier predicts is the one whose weights have the
