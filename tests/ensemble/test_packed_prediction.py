@@ -2,12 +2,14 @@
 
 import copy
 import pickle
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
 from scipy.sparse import csr_matrix
+from sklearn import config_context
 from sklearn import ensemble as sk_ensemble
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits
@@ -17,7 +19,10 @@ from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import (
 
 from sklearn_bandit import ensemble
 from sklearn_bandit.ensemble._boosting._prediction.packed_forms import packed_boosters
-from sklearn_bandit.ensemble._forest_prediction import packed_forests
+from sklearn_bandit.ensemble._forest_prediction import (
+    MIN_VALUES_UNCHECKED,
+    packed_forests,
+)
 
 FORESTS = [
     (ensemble.RandomForestClassifier, sk_ensemble.RandomForestClassifier),
@@ -173,6 +178,40 @@ def test_bad_input_is_refused_before_and_after_packing(n_calls):
         model.predict(X[:0])
     with pytest.raises(ValueError, match="NaN"):
         model.predict(csr_matrix(np.where(X > 15, np.nan, X)))
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.parametrize("predict_delta", [0.0, 0.01])
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e39])
+def test_infinite_values_among_many_are_refused_as_among_few(value, predict_delta):
+    """Those of many samples are found while they are read; 1e39 is none of float32."""
+    X, y = noisy(3, 30_000)
+    model = ensemble.RandomForestClassifier(
+        60, max_depth=3, predict_delta=predict_delta, n_jobs=2, random_state=0
+    ).fit(X[:500], y[:500])
+    expected = model.predict(X)
+    bad = X.astype(np.float64)
+    bad[-1, 4] = value
+    assert bad.size > MIN_VALUES_UNCHECKED
+    with pytest.raises(ValueError, match="infinity") as refused:
+        model.predict(bad[-10:])
+    for samples in (bad, np.asfortranarray(bad), bad[:, ::-1][:, ::-1]):
+        with pytest.raises(ValueError, match=re.escape(str(refused.value))):
+            model.predict(samples)
+        with config_context(assume_finite=True):
+            found = model.predict(samples)
+        np.testing.assert_array_equal(found[:-1], expected[:-1])
+
+
+@pytest.mark.parametrize("predict_delta", [0.0, 0.01])
+def test_missing_values_among_many_are_predicted_as_among_few(predict_delta):
+    X, y = noisy(3, 30_000)
+    X[::1000, 1] = np.nan
+    model = ensemble.RandomForestClassifier(
+        60, max_depth=5, predict_delta=predict_delta, n_jobs=2, random_state=0
+    ).fit(X[:500], y[:500])
+    few = [model.predict(X[i : i + 3000]) for i in range(0, len(X), 3000)]
+    np.testing.assert_array_equal(model.predict(X), np.concatenate(few))
 
 
 @pytest.mark.parametrize("Forest", [pair[0] for pair in FORESTS[:3]])

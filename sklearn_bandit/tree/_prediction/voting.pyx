@@ -240,7 +240,7 @@ cdef class Poll:
     cdef void _wait(
         self, int thread, int k, const Rows* row, const double* sums, Py_ssize_t number
     ) noexcept nogil:
-        """Put a row with those that wait for a stage; when these are many they go on."""
+        """Put a row with those that wait for a stage; if they are many, they go on."""
         cdef Stage* stage = self.stages + thread * self.n_stages + k
         cdef Py_ssize_t width = self.packed.forest.width, place = stage.rows.n
         cdef Py_ssize_t n_features = self.packed.n_features
@@ -333,7 +333,7 @@ def stage_looks(ends):
     return [*looks, len(ends)]
 
 
-def vote(PackedTrees packed, X, double delta, int n_threads):
+def vote(PackedTrees packed, X, double delta, int n_threads, check=None):
     """Find the class that has most votes, by asking some of the trees.
 
     Parameters
@@ -346,6 +346,8 @@ def vote(PackedTrees packed, X, double delta, int n_threads):
         Probability, for each sample, of another class than that of all trees.
     n_threads : int
         Threads to use.
+    check : callable, optional
+        Called in the end if there are missing or infinite values in a dense X.
 
     Returns
     -------
@@ -364,4 +366,6 @@ def vote(PackedTrees packed, X, double delta, int n_threads):
         poll.run(interrupts)
     if interrupts.seen:
         raise interrupts.error
+    if check is not None and not blocks.is_finite:
+        check()
     return np.asarray(poll.classes), np.asarray(poll.n_asked)
