@@ -383,10 +383,9 @@ class MIPSPredictor(
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Find the k classes with the largest scores, and their probabilities.
 
-        Of a single input and a large layer, the sum over all classes is estimated from
-        a sample of them, drawn at fit, with a bound on the error. Where that does not
-        reach `tol`, and for several inputs, sparse ones and small layers, the
-        probabilities are the classifier's own.
+        For a single input and a large layer, the sum over all classes is estimated from
+        a sample of them, drawn at fit. Where its error may be larger than `tol`, and
+        for several inputs, sparse ones and small layers, all scores are computed.
 
         Parameters
         ----------
@@ -395,8 +394,7 @@ class MIPSPredictor(
         k : int, default=None
             Number of classes; None takes `n_neighbors`, or all if there are fewer.
         tol : float, default=0.05
-            The largest relative error of a probability that is wanted. Smaller ones
-            take longer; with 0 all are the classifier's own.
+            The largest relative error. Smaller ones take longer; 0 is exact.
 
         Returns
         -------
