@@ -161,6 +161,13 @@ class BanditKMedoids(
     -----
     Samples of weight zero are never medoids and do not count; they get labels.
 
+    `labels_`, `inertia_`, `predict` and `transform` have the same distances. Those of
+    dense data under the metrics with kernels of their own come from the differences of
+    the entries, in the precision of `X`: sums of d of them, off by no more than
+    ``d + 2`` units in the last place. Under the cosine, rows are normalised before, and
+    a small distance c is off by the rounding of ``sqrt(c)``. Those of sparse data come
+    from products in double precision, and from differences where these cancel.
+
     Among more than 3,000 samples, equal rows of dense data are merged into one of their
     weight if there are many, for the metrics with kernels of their own. Labels and
     `inertia_` are those of all samples; of equal samples the first is the medoid.

@@ -62,8 +62,13 @@ def test_rows_that_differ_in_their_last_digits(metric, dtype, layout):
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
 @pytest.mark.parametrize(
     ("dtype", "exponent"),
-    [(np.float32, -100), (np.float32, -33), (np.float32, 100)]
-    + [(np.float64, -900), (np.float64, 900)],
+    [
+        (np.float32, -100),
+        (np.float32, -33),
+        (np.float32, 100),
+        (np.float64, -900),
+        (np.float64, 900),
+    ],
 )
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
 def test_any_magnitude(metric, dtype, exponent, layout):

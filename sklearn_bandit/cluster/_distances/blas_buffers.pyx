@@ -15,7 +15,7 @@ from sklearn_bandit._core.memory cimport can_allocate
 
 cdef extern from "blas_buffers.h":
     long fetch_add "skb_fetch_add"(long* number, long change) noexcept nogil
-    void raise_to "skb_raise_to"(long* number, long least) noexcept nogil
+    void raise_to "skb_raise"(long* number, long value) noexcept nogil
 
 cdef enum:
     # The largest of the sizes that OpenBLAS is built with on 64 bits, and a page.
@@ -28,9 +28,9 @@ cdef long n_made = 0            # buffers that there are at least
 
 cdef int reserve_buffers(int n_threads) except -1:
     """Raise a MemoryError if there might not be a buffer for every thread of a loop."""
-    cdef long n_needed = fetch_add(&n_reserved, n_threads) + n_threads
-    cdef long n_missing = n_needed - fetch_add(&n_made, 0)
+    cdef long n_missing = fetch_add(&n_reserved, n_threads) + n_threads
 
+    n_missing -= fetch_add(&n_made, 0)
     if n_missing > 0 and not can_allocate(n_missing, BUFFER_BYTES):
         release_buffers(n_threads)
         raise MemoryError("There is too little memory for the buffers of BLAS.")
@@ -60,7 +60,7 @@ cdef void end_product(long n_begun) noexcept nogil:
 
 def n_buffers():
     """Return how many buffers there are at least."""
-    return fetch_add(&n_made, 0)
+    return n_made
 
 
 def _after_fork():

@@ -3,8 +3,9 @@
 They come from the differences, without BLAS, whose rounding depends on what else is in
 the product: a row is the same whichever others are asked for with it, and the distance
 of x and y is that of y and x. Nothing cancels: a sum of d squared or absolute
-differences has a relative error below ``(d + 2) * eps``, that of equal rows is zero. SIMD runs over a transposed panel of samples or, for
-samples of many features, over the features.
+differences has a relative error below ``(d + 2) * eps``, and equal rows have none. SIMD
+runs over a transposed panel of samples or, for samples of many features, over the
+features.
 """
 
 import numpy as np
