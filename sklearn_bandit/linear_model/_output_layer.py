@@ -1,12 +1,13 @@
 """A fitted linear classifier as a layer: weights, intercepts, its own probabilities."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-MAX_SCORES = 1 << 24  # held at a time
+from ..neighbors import largest_scores
 
 
 def read_layer(estimator):
@@ -65,25 +66,15 @@ def own_proba(estimator, X):
 
 def largest_proba(estimator, X, k):
     """Return the k largest of the classifier's own probabilities, and their places."""
-    n_chunk = max(MAX_SCORES // len(estimator.classes_), 1)
-    parts = []
-    for start in range(0, X.shape[0], n_chunk):
-        proba = own_proba(estimator, X[start : start + n_chunk])
-        places = largest_first(proba, k)
-        parts.append((places, np.take_along_axis(proba, places, axis=1)))
-    places, probabilities = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return places, probabilities
+    return largest_scores(partial(own_proba, estimator), X, len(estimator.classes_), k)
 
 
-def largest_first(values, k):
-    """Return the places of the k largest values of each row, equal ones in order."""
-    found = np.empty((len(values), k), dtype=np.intp)
-    for row, places in zip(values, found, strict=True):
-        least = np.partition(row, len(row) - k)[len(row) - k]
-        # All that equal the last one are there: partitions take any of them.
-        some = np.flatnonzero(~(row < least))
-        places[:] = some[np.argsort(-row[some], kind="stable")[:k]]
-    return found
+def largest_products(weights, X, k):
+    """Return the k largest products of sparse inputs with weights, and their places.
+
+    All are computed: they are few multiplications.
+    """
+    return largest_scores(lambda some: np.asarray(some @ weights.T), X, len(weights), k)
 
 
 def has_softmax(estimator, weights):

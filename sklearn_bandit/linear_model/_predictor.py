@@ -31,10 +31,9 @@ from .._core.unchanged import unchanged_on_failure
 from ..neighbors import BanditMIPS, BanditNearestNeighbors
 from ._class_sample import ClassSample, is_worth_a_sample
 from ._output_layer import (
-    MAX_SCORES,
     has_softmax,
-    largest_first,
     largest_proba,
+    largest_products,
     own_proba,
     read_layer,
 )
@@ -421,7 +420,7 @@ class MIPSPredictor(
             if found is not None:
                 classes = self.classes_[found]
                 return classes[None], probabilities[None], np.array([error])
-        found, probabilities = largest_proba(self.estimator_, X, k)
+        probabilities, found = largest_proba(self.estimator_, X, k)
         return self.classes_[found], probabilities, np.zeros(len(found))
 
     def _check_k(self, k):
@@ -441,23 +440,10 @@ class MIPSPredictor(
 
     def _find(self, queries, k):
         """Return the largest products and their classes' positions."""
-        if sparse.issparse(queries) and isinstance(
-            self.search_, BanditNearestNeighbors
-        ):
-            return self._find_sparse(queries, k)
+        is_by_bytes = isinstance(self.search_, BanditNearestNeighbors)
+        if is_by_bytes and sparse.issparse(queries):
+            return largest_products(self.search_._index.all_rows(), queries, k)
         return self.search_.kneighbors(queries, k)
-
-    def _find_sparse(self, queries, k):
-        """Compute all products of sparse queries, which are few multiplications."""
-        weights = self.search_._index.segments[0].rows
-        n_chunk = max(MAX_SCORES // len(weights), 1)
-        products, indices = [], []
-        for start in range(0, queries.shape[0], n_chunk):
-            scores = np.asarray(queries[start : start + n_chunk] @ weights.T)
-            order = largest_first(scores, k)
-            products.append(np.take_along_axis(scores, order, axis=1))
-            indices.append(order)
-        return np.concatenate(products), np.concatenate(indices)
 
     def _queries(self, X):
         """Validate inputs; with intercepts, each is followed by a one."""

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassif
 
 from sklearn_bandit.linear_model import MIPSPredictor, _class_sample
 from sklearn_bandit.linear_model._class_sample import ClassSample
-from sklearn_bandit.linear_model._output_layer import has_softmax, largest_first
+from sklearn_bandit.linear_model._output_layer import has_softmax
 
 N_CLASSES, N_FEATURES, K = 40_000, 8, 5
 
@@ -208,11 +208,3 @@ def test_bad_arguments():
             method(inputs, 2.0)
     ridge = MIPSPredictor(RidgeClassifier())
     assert not hasattr(ridge, "predict_top_proba")
-
-
-def test_largest_first():
-    values = np.array([[1.0, 3.0, 2.0, 3.0, 2.0, 2.0], [0.0] * 6])
-    assert_array_equal(largest_first(values, 3), [[1, 3, 2], [0, 1, 2]])
-    assert_array_equal(largest_first(values, 6)[0], [1, 3, 2, 4, 5, 0])
-    values[0, 0] = np.nan
-    assert largest_first(values, 2).shape == (2, 2)
