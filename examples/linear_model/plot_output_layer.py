@@ -77,9 +77,9 @@ for text in ("number of ... in the", "fit the ... to data", "sparse ... product"
     print(f"{text:22} {', '.join(f'{word} {p:.2f}' for word, p in pairs)}")
 
 # %%
-# The probabilities of so small a layer are the classifier's own. Of single inputs to tens
-# of thousands of words they come from a sample of the words, and the third answer, a
-# bound of their relative error, is not zero.
+# The probabilities of so small a layer are the classifier's own. With tens of thousands
+# of words, those of a single input come from a sample of the words, and the third
+# answer, a bound of their relative error, is not zero.
 #
 # For a single input the time goes into reading the weights. The search reads a copy in
 # bytes, which bounds all products with certainty, and computes few of them in full. The

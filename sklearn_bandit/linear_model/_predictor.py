@@ -85,7 +85,8 @@ class MIPSPredictor(
         :meth:`top_classes` returns; more take longer. :meth:`predict` looks for one.
     delta : float, default=0.01
         Probability, for each input, that the classes found are not those with the
-        largest scores. Smaller values take longer; 0 is exact.
+        largest scores, or that an error of :meth:`predict_top_proba` is larger than its
+        bound. Smaller values take longer; 0 is exact.
     epsilon : float, default=0.0
         How much smaller than the largest score that of a class found may be.
     batch_size : int, default=64
