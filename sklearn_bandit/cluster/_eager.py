@@ -139,8 +139,7 @@ class EagerSearch(BanditSearch):
         best = self._best(screened)
         if self._swap_one_of(best):
             return True
-        survivors = screened.survivors()
-        survivors.keep(np.flatnonzero(~np.isin(survivors.arms, best)))
+        survivors = screened.survivors(without=best)
         budget = self._budget()
         while not self._is_few(survivors):
             n_sampled = survivors.n_used - survivors.first

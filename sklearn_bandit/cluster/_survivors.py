@@ -170,14 +170,15 @@ class Screened:
         self.arms, self.means, _, self.removed, _ = self._values
         return self
 
-    def survivors(self):
-        """Return the arms with their sums."""
+    def survivors(self, without):
+        """Return the arms with their sums, without some of them."""
+        rest = np.flatnonzero(~np.isin(self.arms, without))
         joined = copy(self._last)
         joined.arms, joined.means, joined.lower, joined.removed, joined._totals = (
-            self._values
+            values[rest] for values in self._values
         )
         joined.known, joined.sums = (
-            _to_tiles(np.concatenate(planes))
+            _to_tiles(np.concatenate(planes)[rest])
             for planes in zip(*self._planes, strict=True)
         )
         return joined
@@ -195,8 +196,11 @@ def _planes(sums, which):
 
 def _to_tiles(planes):
     """Tiles of arms that are given one after the other."""
-    (n_arms, n_planes), n_tiles = planes.shape, -(-len(planes) // ARM_TILE)
-    tiles = np.zeros((n_tiles * ARM_TILE, n_planes))
-    tiles[:n_arms] = planes
-    tiles = tiles.reshape(n_tiles, ARM_TILE, n_planes).transpose(0, 2, 1)
-    return np.ascontiguousarray(tiles)
+    n_arms, n_planes = planes.shape
+    n_whole = n_arms // ARM_TILE
+    tiles = np.zeros((-(-n_arms // ARM_TILE), n_planes, ARM_TILE))
+    whole, rest = np.split(planes, [n_whole * ARM_TILE])
+    whole = whole.reshape(n_whole, ARM_TILE, n_planes)
+    tiles[:n_whole] = whole.transpose(0, 2, 1)
+    tiles[n_whole:, :, : len(rest)] = rest.T
+    return tiles
