@@ -8,7 +8,7 @@ from sklearn_bandit.bandit import best_arm
 from sklearn_bandit.neighbors import BanditMIPS
 
 from .data import load
-from .harness import Comparison, Table, benchmark
+from .harness import Table, benchmark
 
 N_POINTS = 10_000
 
@@ -62,24 +62,6 @@ def radii(options):
         title=f"medoid of {N_POINTS:,} MNIST digits, delta = 0.01",
         columns=["radius", "share of all distances", "share of right answers"],
         rows=rows,
-    )
-
-
-@benchmark("engine.medoid", data=["mnist"])
-def medoid(options):
-    """best_arm against the full distance matrix."""
-    points = load("mnist").X_train[:N_POINTS].astype(np.float32) / 255
-    pull = medoid_problem(points)
-    yield Comparison(
-        title=f"medoid of {N_POINTS:,} MNIST digits, distances by scikit-learn",
-        contenders={
-            "best_arm": lambda seed: best_arm(
-                pull, N_POINTS, N_POINTS, random_state=seed
-            ).best[0],
-            "full matrix": lambda seed: pairwise_distances(points).sum(axis=0).argmin(),
-        },
-        quality={"medoid": int},
-        rounds=3,
     )
 
 

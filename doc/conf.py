@@ -25,6 +25,7 @@ extensions = [
     "offline_mathjax",
     "outside_links",
     "thesis_figures",
+    "thesis_growth",
     # Others.
     "myst_parser",
     "numpydoc",

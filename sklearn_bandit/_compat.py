@@ -294,14 +294,20 @@ def callback_context(estimator, n_steps):
 # -- trees and forests ----------------------------------------------------------------
 
 
-def make_tree(n_features, n_classes, n_outputs):
+def has_category_splits():
+    """Whether nodes can hold sets of categories: from scikit-learn 1.10 on."""
+    return "left_cat_bitset" in NODE_DTYPE.names
+
+
+def make_tree(n_features, n_classes, n_outputs, n_categories=None):
     """Return a `Tree` without nodes.
 
     From scikit-learn 1.10 on it is told how many categories each feature has; -1 says
-    that a feature is numerical.
+    that a feature is numerical, which None says of all.
     """
-    if "left_cat_bitset" in NODE_DTYPE.names:
-        n_categories = np.full(n_features, -1, dtype=np.intp)
+    if has_category_splits():
+        if n_categories is None:
+            n_categories = np.full(n_features, -1, dtype=np.intp)
         return Tree(n_features, n_classes, n_outputs, n_categories)
     return Tree(n_features, n_classes, n_outputs)
 

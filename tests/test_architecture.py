@@ -1,4 +1,4 @@
-"""Imports point one way, functions take few arguments, and files are short.
+"""Imports point one way, functions take few arguments, files are short, maps are true.
 
 Imports: root modules come first, then ``bandit``, then the families.
 
@@ -308,6 +308,38 @@ def test_files_are_short(folder):
         if (n_lines := len(path.read_text("utf-8").splitlines())) > MAX_LINES
     }
     assert not found
+
+
+def modules(folder):
+    """Names of the modules and rooms in a folder of the package."""
+    files = {
+        path.stem
+        for path in folder.iterdir()
+        if path.suffix in (".py", ".pyx", ".pxd") and path.stem != "__init__"
+    }
+    return files | {path.parent.name for path in folder.glob("*/__init__.py")}
+
+
+ROOMS = sorted(
+    path.parent.relative_to(PACKAGE).as_posix()
+    for path in PACKAGE.rglob("__init__.py")
+    if path.parent != PACKAGE
+)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_docstrings_of_rooms_name_what_is_in_them(room):
+    """The docstring of a package is its map: each module, and none that is gone."""
+    folder = PACKAGE / room
+    docstring = ast.get_docstring(
+        ast.parse((folder / "__init__.py").read_text("utf-8"))
+    )
+    named = set(
+        re.findall(r"``(?:sklearn_bandit\.)?([a-z_0-9]+)(?:\.pxd)?``", docstring)
+    )
+    assert not modules(folder) - named
+    anywhere = modules(PACKAGE).union(*(modules(PACKAGE / other) for other in ROOMS))
+    assert not {name for name in named if name.startswith("_")} - anywhere
 
 
 @pytest.mark.parametrize(

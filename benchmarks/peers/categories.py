@@ -149,6 +149,15 @@ def contenders(X, y, columns, threads):
         )
         return model.fit(X, y)
 
+    def on_the_order(seed):
+        encoder = forest(1, categorical_features=columns, random_state=seed)
+        encoder = encoder.fit(X, y).category_encoder_
+        kind = HistGradientBoostingRegressor
+        if is_class:
+            kind = HistGradientBoostingClassifier
+        model = kind(early_stopping=False, random_state=seed)
+        return Encoded(model.fit(encoder.transform(X), y), encoder)
+
     def leaves_of_five(seed):
         model = forest(
             categorical_features=columns,
@@ -179,6 +188,7 @@ def contenders(X, y, columns, threads):
         "one-hot": one_hot,
         "sklearn-bandit, min_samples_leaf=5": leaves_of_five,
         "sklearn-bandit, boosting": boosting,
+        "sklearn-bandit, boosting on the order": on_the_order,
         "LightGBM, forest": Contender(lightgbm_forest, needs="lightgbm"),
         "LightGBM": Contender(lightgbm, needs="lightgbm"),
         "CatBoost, 300 trees": Contender(catboost, needs="catboost"),
@@ -204,6 +214,21 @@ class Objects:
     def predict_proba(self, X):
         """Predict probabilities."""
         return self.model.predict_proba(as_objects(X, self.columns))
+
+
+class Encoded:
+    """A model on the numbers that a forest puts in the place of categories."""
+
+    def __init__(self, model, encoder):
+        self.model, self.encoder = model, encoder
+
+    def predict(self, X):
+        """Predict."""
+        return self.model.predict(self.encoder.transform(X))
+
+    def predict_proba(self, X):
+        """Predict probabilities."""
+        return self.model.predict_proba(self.encoder.transform(X))
 
 
 def as_objects(X, columns):
@@ -237,6 +262,46 @@ def encodings(options):
             goals={"ordinal codes": 1 / 1.5},
             rounds=3,
         )
+
+
+FORESTS = {
+    "categories": "sklearn-bandit",
+    "categories, leaves of 5": "sklearn-bandit, min_samples_leaf=5",
+    "ordinal codes": "ordinal codes",
+    "one-hot": "one-hot",
+    "LightGBM, rf": "LightGBM, forest",
+}
+BOOSTERS = {
+    "sklearn-bandit": "sklearn-bandit, boosting",
+    "on a forest's order": "sklearn-bandit, boosting on the order",
+    "LightGBM": "LightGBM",
+    "CatBoost, 300": "CatBoost, 300 trees",
+}
+
+
+@benchmark("categories.accuracy", data=["adult", "flights2001_3m"])
+def accuracy(options):
+    """Scores on new samples, forests beside forests and boosting beside boosting."""
+    tables = {
+        "forests of 100 trees: accuracy, or R2 of 200 categories": FORESTS,
+        "boosting, 100 trees: accuracy, or R2 of 200 categories": BOOSTERS,
+    }
+    rows = {title: [] for title in tables}
+    for name, make in SETS.items():
+        if not options.wants(name):
+            continue
+        X, y, X_test, y_test, columns = make()
+        score = next(iter(qualities(X_test, y_test).values()))
+        found = {}
+        for key, fit in contenders(X, y, columns, options.threads).items():
+            if not isinstance(fit, Contender):
+                fit = Contender(fit)
+            if fit.is_installed:
+                found[key] = score(fit.run(0))
+        for title, names in tables.items():
+            rows[title].append([name, *(found.get(key) for key in names.values())])
+    for title, names in tables.items():
+        yield Table(title, ["data", *names], rows[title])
 
 
 @benchmark("categories.out_of_bag", data=["adult", "flights2001_3m"])

@@ -29,7 +29,7 @@ def two_workers(memory_limit="4GB"):
             n_workers=2,
             threads_per_worker=1,
             memory_limit=memory_limit,
-            dashboard_address=None,
+            dashboard_address=":0",
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -31,7 +31,7 @@ def seconds_of_a_task(n_tasks=2000):
     from distributed import Client
 
     with Client(
-        processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None
+        processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0"
     ) as client:
         client.gather(client.map(abs, range(100), pure=False))
         start = time.process_time()
@@ -51,7 +51,7 @@ def constants(options):
         pack,
     )
     from sklearn_bandit.dask._collections import Block
-    from sklearn_bandit.dask._kmedoids import REFERENCES, _label
+    from sklearn_bandit.dask._kmedoids_rounds import REFERENCES, label
 
     rounds = options.rounds or 3
     rng = np.random.default_rng(0)
@@ -94,7 +94,7 @@ def constants(options):
     near = [(X[:64], None)] * 10
     add(
         "k-medoids: a distance of 30 coordinates, in a round",
-        lambda: _label(block, medoids, centres, near),
+        lambda: label(block, medoids, centres, near),
         N_ROWS * (10 + REFERENCES[0]),
     )
     search = neighbors.BanditNearestNeighbors(10, random_state=0, n_jobs=1).fit(X)

@@ -6,7 +6,6 @@ depth, features a split and threads; everything else is their default.
 
 import subprocess
 import sys
-import time
 from functools import cache, partial
 
 import numpy as np
@@ -423,24 +422,6 @@ def all_features(options):
             )
 
 
-@benchmark("forest.predict", data=["covtype"])
-def predict(options):
-    """Prediction: not slower than scikit-learn's."""
-    data = split("covtype")
-    X, X_test, y, _ = data
-    shared = {"n_estimators": 20, "n_jobs": options.threads, "random_state": 0}
-    ours = ensemble.RandomForestClassifier(**shared).fit(X, y)
-    theirs = sk_ensemble.RandomForestClassifier(**shared).fit(X, y)
-    yield Comparison(
-        title="predict, covertype (116,203 x 54), full depth, 20 trees",
-        contenders={
-            OURS: lambda seed: ours.predict(X_test),
-            SKLEARN: lambda seed: theirs.predict(X_test),
-        },
-        goals={SKLEARN: 1.0},
-    )
-
-
 # Run in a process of its own: fit, and print by how much the peak has grown.
 MEMORY_PROGRAM = """
 import resource, sys
@@ -496,27 +477,4 @@ def growth(options):
         columns=["rows", "insertions", "insertions of the exact solver"],
         rows=rows,
         note=f"Growth from first to last: {growth:.2f}x; goal at most 1.2x.",
-    )
-
-
-@benchmark("forest.best_first")
-def best_first(options):
-    """Time of trees with very many leaves, grown best first."""
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 250, (200_000, 3)).astype(np.float32)
-    y = rng.random(len(X))
-    rows = []
-    for n_leaves in (None, 10_000, 40_000, 160_000):
-        model = tree.DecisionTreeRegressor(max_leaf_nodes=n_leaves, solver="exact")
-        seconds = []
-        for _ in range(options.rounds or 3):
-            start = time.perf_counter()
-            model.fit(X, y)
-            seconds.append(time.perf_counter() - start)
-        rows.append([n_leaves or "depth first", float(np.median(seconds))])
-    yield Table(
-        title="DecisionTreeRegressor, synthetic, 200,000 x 3, full histograms",
-        columns=["max_leaf_nodes", "seconds"],
-        rows=rows,
-        note="Searching a list for the best leaf took 80 times as long as depth first.",
     )

@@ -18,148 +18,31 @@ exist is a warning. `benchmarks.report` writes the files.
 
 import json
 import re
-from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
-from statistics import mean, median, stdev
-from textwrap import fill
+from statistics import median
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 from figure_style import save_both
+from result_formats import (
+    OURS,
+    digits,
+    duration,
+    origin,
+    package,
+    score,
+    shown,
+    speed_ups,
+    title_of,
+    without_goals,
+)
+from result_plots import draw_races, keep_sides
 from themed_figure import FOLDER, themed_images
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 RESULTS = BENCHMARKS / "results"
-OURS = "sklearn-bandit"
-
-# Share of the machine taken by others from which on times are said to be disturbed.
-DISTURBED = 0.05
-
-# Other libraries: how contenders are called that come from them, and their packages.
-PEERS = {
-    "scikit-learn-intelex": "scikit-learn-intelex",
-    "scikit-learn": "scikit-learn",
-    "sklearn": "scikit-learn",
-    "KMeans": "scikit-learn",
-    "LightGBM": "lightgbm",
-    "XGBoost": "xgboost",
-    "CatBoost": "catboost",
-    "YDF": "ydf",
-    "Perpetual": "perpetual",
-    "kmedoids": "kmedoids",
-    "OneBatchPAM": "onebatch",
-    "faiss": "faiss-cpu",
-    "usearch": "usearch",
-    "hnsw": "hnswlib",
-    "treelite": "treelite",
-    "numpy": "numpy",
-    "BLAS": "numpy",
-}
-
-
-@dataclass(frozen=True)
-class Speed:
-    """A speed-up over the rounds of a race."""
-
-    middle: float
-    least: float
-    most: float
-
-    def __str__(self):
-        if self.least == self.most:
-            return f"{digits(self.middle)}×"
-        return f"{digits(self.middle)}× [{digits(self.least)}, {digits(self.most)}]"
-
-
-def digits(value):
-    """Format a number with as many digits as it deserves."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool | str):
-        return str(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    if value and (abs(value) >= 1e7 or abs(value) < 1e-4):
-        mantissa, exponent = f"{value:.1e}".split("e")
-        return f"{mantissa}e{int(exponent)}"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}" if abs(value) >= 1 else f"{value:.2g}"
-
-
-def duration(seconds):
-    """Format a time."""
-    units = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
-    unit = next((unit for unit, size in units.items() if seconds >= size), "µs")
-    return f"{seconds / units[unit]:.3g} {unit}"
-
-
-def score(values):
-    """Format the scores of all rounds: mean and standard deviation."""
-    known = [value for value in values if value is not None]
-    if not known:
-        return "–"
-    if len(known) == 1 or len(set(known)) == 1:
-        return f"{known[0]:.4g}"
-    return f"{mean(known):.4g} ± {stdev(known):.1g}"
-
-
-def speed_ups(record):
-    """Speed-ups of the first contender over each other one."""
-    (_, mine), *others = record["seconds"].items()
-    found = {}
-    for name, seconds in others:
-        ratios = [theirs / ours for theirs, ours in zip(seconds, mine, strict=True)]
-        found[name] = Speed(median(ratios), min(ratios), max(ratios))
-    return found
-
-
-def package(contender):
-    """Return the package that a contender comes from; None if it is ours."""
-    if contender.startswith(OURS):
-        return None
-    for pattern, name in PEERS.items():
-        if re.search(rf"\b{re.escape(pattern)}", contender):
-            return name
-    return None
-
-
-def shown(contender):
-    """Return the name of a contender, ours marked."""
-    if contender.startswith(OURS) or package(contender):
-        return contender
-    return f"{OURS}, {contender}"
-
-
-def day(text):
-    """Format a date for reading."""
-    then = date.fromisoformat(text)
-    return f"{then.day} {then:%B %Y}"
-
-
-def origin(name, record):
-    """Return what a table is worth nothing without, in a line."""
-    measured = record["measured"]
-    parts = [f"{measured['processor']}, {measured['cores']} cores"]
-    parts.append(f"{measured['threads']} threads")
-    if "seconds" in record:
-        used = {package(side) for side in record["seconds"]} - {None}
-        versions = measured["packages"]
-        parts += [f"{side} {versions[side]}" for side in sorted(used & set(versions))]
-        n_rounds = len(record["seeds"])
-        seeds = "seed 0" if n_rounds == 1 else f"seeds 0 to {n_rounds - 1}"
-        parts.append(
-            f"{n_rounds} rounds, {seeds}" if n_rounds > 1 else f"1 run, {seeds}"
-        )
-    parts.append(day(measured["date"]))
-    if (measured.get("other_load") or 0) > DISTURBED:
-        parts.append("on a busy machine: counts and scores hold, times do not")
-    if measured.get("transcribed"):
-        parts.append("transcribed from a run of which no record was kept")
-    return " · ".join(parts), f"make bench-report NAMES={name}"
 
 
 def known_names():
@@ -186,10 +69,21 @@ def table_node(columns, rows, classes=()):
 def _row(cells):
     row = nodes.row()
     for cell in cells:
+        if isinstance(cell, nodes.entry):
+            row += cell
+            continue
         entry = nodes.entry()
         entry += cell if isinstance(cell, nodes.Node) else nodes.paragraph(text=cell)
         row += entry
     return row
+
+
+def speed_cell(speed, text=nodes.inline):
+    """Return the median speed-up, and below it the least and the most."""
+    paragraph = nodes.paragraph("", "", text(text=str(speed)))
+    if speed.range:
+        paragraph += nodes.inline(text=speed.range, classes=["range"])
+    return paragraph
 
 
 class ResultsDirective(SphinxDirective):
@@ -228,12 +122,17 @@ class ResultsDirective(SphinxDirective):
         """Return the benchmarks that the argument lists."""
         return self.arguments[0].split() if self.arguments else []
 
-    def not_measured(self, name):
-        """Return a sentence for a benchmark without results."""
+    def not_measured(self, names):
+        """Return a sentence for benchmarks without results, if there are any."""
+        if not names:
+            return []
+        command = "make bench-report NAMES=" + (
+            names[0] if len(names) == 1 else f"'{' '.join(names)}'"
+        )
         paragraph = nodes.paragraph(classes=["benchmark-origin"])
         paragraph += nodes.Text("Not measured on this version yet: ")
-        paragraph += nodes.literal(text=f"make bench-report NAMES={name}")
-        return paragraph
+        paragraph += nodes.literal(text=command)
+        return [paragraph]
 
     def line(self, name, record):
         """Return the line under a table that says where it is from."""
@@ -248,24 +147,17 @@ class BenchmarkTable(ResultsDirective):
 
     def run(self):
         """Return the tables."""
-        result = []
+        result, absent = [], []
         for name in self.names():
             records = self.read(name)
-            if not records:
-                result.append(self.not_measured(name))
+            absent += [] if records else [name]
             for record in records:
-                result += [
-                    nodes.paragraph(
-                        "",
-                        "",
-                        nodes.strong(text=record["title"].partition("; never")[0]),
-                    ),
-                    self._table(record),
-                ]
-                if record.get("note"):
-                    result.append(nodes.paragraph(text=record["note"]))
+                title = nodes.strong(text=title_of(record))
+                result += [nodes.paragraph("", "", title), self._table(record)]
+                if note := without_goals(record.get("note", "")):
+                    result.append(nodes.paragraph(text=note))
                 result.append(self.line(name, record))
-        return result
+        return [*result, *self.not_measured(absent)]
 
     def _table(self, record):
         if "columns" in record:
@@ -276,7 +168,7 @@ class BenchmarkTable(ResultsDirective):
         rows = []
         for name, seconds in record["seconds"].items():
             scores = [score(record["quality"][name][metric]) for metric in metrics]
-            ratio = str(ratios[name]) if name in ratios else ""
+            ratio = speed_cell(ratios[name]) if name in ratios else ""
             rows.append([shown(name), duration(median(seconds)), *scores, ratio])
         return table_node(["", "time", *metrics, "our speed-up"], rows)
 
@@ -289,26 +181,35 @@ class BenchmarkOverview(ResultsDirective):
         rows, rivals, last, absent = [], [], None, []
         for name in self.names():
             records = [record for record in self.read(name) if "seconds" in record]
-            absent += [] if records else [self.not_measured(name)]
+            absent += [] if records else [name]
             for record in records:
                 ratios = speed_ups(record)
                 rivals += [rival for rival in ratios if rival not in rivals]
                 rows.append((record, ratios))
                 last = name, record
         if not rows:
-            return absent
-        metrics = {m for r, _ in rows for m in next(iter(r["quality"].values()), {})}
-        metrics = sorted(metrics)
+            return self.not_measured(absent)
         cells = []
         for record, ratios in rows:
             ours = next(iter(record["seconds"]))
-            line = [record["title"], duration(median(record["seconds"][ours]))]
-            line += [str(ratios[rival]) if rival in ratios else "" for rival in rivals]
-            mine = record["quality"].get(ours, {})
-            line += [score(mine[m]) if m in mine else "" for m in metrics]
-            cells.append(line)
-        columns = ["", "our time", *(f"over {shown(r)}" for r in rivals), *metrics]
-        return [table_node(columns, cells), self.line(*last), *absent]
+            line = [title_of(record), duration(median(record["seconds"][ours]))]
+            line += [speed_cell(ratios[r]) if r in ratios else "" for r in rivals]
+            cells.append([*line, scores_of(record, ours)])
+        columns = ["", "our time", *(f"over {shown(r)}" for r in rivals), "our score"]
+        if not any(line[-1] for line in cells):
+            columns, cells = columns[:-1], [line[:-1] for line in cells]
+        return [
+            table_node(columns, cells),
+            self.line(*last),
+            *self.not_measured(absent),
+        ]
+
+
+def scores_of(record, side):
+    """Return the scores of a side in one text, without those that it has not."""
+    found = record["quality"].get(side, {})
+    texts = [f"{metric} {score(values)}" for metric, values in found.items()]
+    return "; ".join(text for text in texts if "–" not in text)
 
 
 class BenchmarkPlot(ResultsDirective):
@@ -321,11 +222,11 @@ class BenchmarkPlot(ResultsDirective):
         races, last, absent = [], None, []
         for name in self.names():
             records = [record for record in self.read(name) if "seconds" in record]
-            absent += [] if records else [self.not_measured(name)]
+            absent += [] if records else [name]
             races += records
             last = (name, records[-1]) if records else last
         if not races:
-            return absent
+            return self.not_measured(absent)
         only, without = self.words("only"), self.words("without")
         captions = self.words("caption")
         races = [keep_sides(race, only, without) for race in races]
@@ -336,122 +237,83 @@ class BenchmarkPlot(ResultsDirective):
             f"results_{stem}",
         )
         alt = self.options.get("alt", "Seconds of each side; the text has the table.")
-        return [*themed_images(files, alt), self.line(*last), *absent]
-
-
-def keep_sides(race, only, without):
-    """Return a race with some of its sides; ours is always among them."""
-    ours, *others = race["seconds"]
-    kept = [ours]
-    for name in others:
-        if any(word in name for word in without):
-            continue
-        if not only or any(word in name for word in only):
-            kept.append(name)
-    return {**race, "seconds": {name: race["seconds"][name] for name in kept}}
-
-
-def draw_races(palette, races, captions):
-    """Draw bars of seconds, a panel for each race."""
-    import matplotlib.pyplot as plt
-
-    titles = [race["title"].partition("; never")[0] for race in races]
-    titles[: len(captions)] = captions[: len(titles)]
-    titles = [fill(title, 62) for title in titles]
-    heights = [
-        len(race["seconds"]) + 1.0 + 0.5 * title.count("\n")
-        for race, title in zip(races, titles, strict=True)
-    ]
-    figure, panels = plt.subplots(
-        len(races),
-        figsize=(5.4, 0.34 * sum(heights) + 0.2),
-        height_ratios=heights,
-        squeeze=False,
-    )
-    titled = []
-    for axes, race, title in zip(panels[:, 0], races, titles, strict=True):
-        names = list(race["seconds"])
-        times = [median(seconds) for seconds in race["seconds"].values()]
-        colours = [
-            palette.ours if package(n) is None else palette.others[0] for n in names
+        return [
+            *themed_images(files, alt),
+            self.line(*last),
+            *self.not_measured(absent),
         ]
-        bars = axes.barh(range(len(names)), times, color=colours, height=0.72)
-        for bar, name in list(zip(bars, names, strict=True))[1:]:
-            bar.set_alpha(0.55 if package(name) is None else 1)
-        lines = [fill(shown(name), 25) for name in names]
-        axes.set_yticks(range(len(names)), lines, fontsize=9, linespacing=0.95)
-        axes.tick_params(axis="y", length=0, labelcolor=palette.text)
-        axes.set_xticks([])
-        axes.invert_yaxis()
-        axes.spines[:].set_visible(False)
-        axes.bar_label(bars, labels(race), padding=4, color=palette.text, fontsize=9)
-        axes.set_xlim(0, 1.85 * max(times))
-        text = axes.set_title(title, fontweight="bold", fontsize=10)
-        text.set_in_layout(False)
-        titled.append((axes, text))
-    # Titles begin where the names of the sides do, at the left of the figure. They are
-    # not laid out, or long ones would narrow the panels: room is left above.
-    room = 0.12 * (1 + titles[0].count("\n")) / figure.get_figheight()
-    figure.get_layout_engine().set(rect=(0, 0, 1, 1 - room), h_pad=0.12)
-    figure.canvas.draw()
-    for axes, text in titled:
-        left, right = axes.get_position().x0, axes.get_position().x1
-        text.set_x((0.01 - left) / (right - left))
-    return figure
 
 
-def labels(race):
-    """Texts beside the bars: time, and the first score."""
-    texts = []
-    for name, seconds in race["seconds"].items():
-        text = duration(median(seconds))
-        metric, values = next(
-            iter(race["quality"].get(name, {}).items()), (None, [None])
-        )
-        if values[0] is not None:
-            text += f"   {metric.removeprefix('test ')} {mean(values):.4g}"
-        texts.append(text)
-    return texts
+# Headings of the page that has all comparisons, by the first part of a name.
+FAMILIES = {
+    "forest": "Trees and forests",
+    "boosting": "Boosting",
+    "quality": "Boosting, to a given loss",
+    "predict": "Prediction",
+    "kmedoids": "k-medoids",
+    "neighbors": "Nearest neighbours",
+    "mips": "Inner products and matching pursuit",
+    "distributed": "On a cluster",
+}
 
 
 class BenchmarkPeers(ResultsDirective):
-    """Every race against another library."""
+    """Every race against another library, those of a family in one table."""
 
     def run(self):
-        """Return the table: what is lost first, then by benchmark."""
-        rows = []
+        """Return a table for each family, closed, with a line that sums it up."""
+        found = {family: [] for family in FAMILIES}
         for path in sorted(RESULTS.glob("*.json")):
-            if path.stem.startswith("thesis."):
+            family = path.stem.partition(".")[0]
+            if family == "thesis":
                 continue
             for record in self.read(path.stem):
-                if "seconds" in record:
-                    rows += self._rows(path.stem, record)
-        columns = ["task", "against", "our speed-up", "ours", "theirs", "measured"]
-        return [table_node(columns, rows, ["benchmark-peers"])] if rows else []
+                if "seconds" in record and (speeds := over_others(record)):
+                    found.setdefault(family, []).append((path.stem, record, speeds))
+        result = []
+        for family, races in found.items():
+            if races:
+                rows = [row for race in races for row in peer_rows(*race)]
+                columns = ["against", "our speed-up", "our score", "their score"]
+                line = f"<summary>{summary_line(family, races)}</summary>"
+                opening = f'<details class="benchmark-family">{line}'
+                result += [
+                    nodes.raw("", opening, format="html"),
+                    table_node(columns, rows, ["benchmark-peers"]),
+                    nodes.raw("", "</details>", format="html"),
+                ]
+        return result
 
-    def _rows(self, name, record):
-        ours = next(iter(record["seconds"]))
-        for rival, ratio in speed_ups(record).items():
-            if package(rival) is None:
-                continue
-            lost = ratio.middle < 1
-            text = nodes.strong if lost else nodes.inline
-            ratio = nodes.paragraph("", "", text(text=str(ratio)))
-            scores = [self._scores(record["quality"].get(s, {})) for s in (ours, rival)]
-            task = nodes.paragraph()
-            task += [
-                nodes.Text(record["title"].partition("; never")[0]),
-                nodes.inline(text=f" ({shown(ours)})")
-                if ours != OURS
-                else nodes.Text(""),
-                nodes.Text(" "),
-                nodes.literal(text=name),
-            ]
-            yield [task, rival, ratio, *scores, record["measured"]["date"]]
 
-    def _scores(self, scores):
-        found = [f"{metric} {score(values)}" for metric, values in scores.items()]
-        return "; ".join(text for text in found if "–" not in text)
+def over_others(record):
+    """Return the speed-ups of a race over other libraries."""
+    found = speed_ups(record).items()
+    return {side: speed for side, speed in found if package(side) is not None}
+
+
+def summary_line(family, races):
+    """Return a family's name, and how many comparisons it has and loses."""
+    speeds = [speed.middle for *_, race in races for speed in race.values()]
+    n_lost = sum(speed < 1 for speed in speeds)
+    comparisons = "comparison" if len(speeds) == 1 else "comparisons"
+    text = f"{len(speeds)} {comparisons}, median {digits(median(speeds))}×"
+    lost = f", {n_lost} lost" if n_lost else ", none lost"
+    return f"<strong>{FAMILIES.get(family, family)}</strong>: {text}{lost}"
+
+
+def peer_rows(name, record, speeds):
+    """Yield a line that names the task, and one for each other library."""
+    ours = next(iter(record["seconds"]))
+    task = nodes.paragraph("", "", nodes.strong(text=title_of(record)))
+    if ours != OURS:
+        task += nodes.Text(f" ({shown(ours)})")
+    date = record["measured"]["date"]
+    task += [nodes.Text(f", {date} "), nodes.literal(text=name)]
+    yield [nodes.entry("", task, morecols=3, classes=["task"])]
+    for rival, speed in speeds.items():
+        text = nodes.strong if speed.middle < 1 else nodes.inline
+        scores = [scores_of(record, side) for side in (ours, rival)]
+        yield [shown(rival), speed_cell(speed, text), *scores]
 
 
 class BenchmarkMissing(ResultsDirective):

@@ -49,7 +49,7 @@ class ThesisFigure(ResultsDirective):
             if record["title"].startswith(f"Figure {figure}:")
         ]
         if not records:
-            return [self.not_measured(name)]
+            return self.not_measured([name])
         draw = draw_boxes if figure == "A.1" else draw_histograms
         files = save_both(
             lambda palette: draw(palette, records[0]),

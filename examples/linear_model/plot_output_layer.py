@@ -72,10 +72,15 @@ def context(text):
 
 
 for text in ("number of ... in the", "fit the ... to data", "sparse ... product"):
-    found = predictor.top_classes(context(text), 4)[0]
-    print(f"{text:22} {', '.join(found)}")
+    found, probabilities, _ = predictor.predict_top_proba(context(text), 4)
+    pairs = zip(found[0], probabilities[0], strict=True)
+    print(f"{text:22} {', '.join(f'{word} {p:.2f}' for word, p in pairs)}")
 
 # %%
+# The probabilities of so small a layer are the classifier's own. With tens of thousands
+# of words, those of a single input come from a sample of the words, and the third
+# answer, a bound of their relative error, is not zero.
+#
 # For a single input the time goes into reading the weights. The search reads a copy in
 # bytes, which bounds all products with certainty, and computes few of them in full. The
 # answers are the classifier's. The gain grows with the layer: below some ten thousand

@@ -11,6 +11,8 @@
 - ``seeds``: generators of many seeds, one after the other
 - ``progress``: ``verbose`` and scikit-learn's callbacks
 - ``validation``: checks of targets and weights
+- ``conversion``: fitted estimators as those of scikit-learn
+- ``documentation``: where an estimator is documented
 - ``unchanged``: a fit that fails leaves the estimator as it was
 - ``typing``: annotations that estimators share
 """

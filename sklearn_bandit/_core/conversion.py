@@ -10,9 +10,10 @@ import sys
 from sklearn.base import BaseEstimator
 
 from sklearn_bandit._compat import check_is_fitted
+from sklearn_bandit._core.documentation import DocumentationLinkMixin
 
 
-class ToSklearnMixin:
+class ToSklearnMixin(DocumentationLinkMixin):
     """Give an estimator that derives from one of scikit-learn's ``to_sklearn``."""
 
     # Attributes that mean nothing to scikit-learn's estimator.

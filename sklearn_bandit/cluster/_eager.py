@@ -102,8 +102,8 @@ class EagerSearch(BanditSearch):
         while self._n_arms < self.sample.n:
             self._n_arms = min(MORE_ARMS * self._n_arms, self.sample.n)
             if self._n_arms < self.sample.n:
-                survivors = self.sample.screen(self._test(1), range(self._n_arms))
-                if self._swap_one_of(self._best(survivors)):
+                screened = self.sample.screen(self._test(1), range(self._n_arms))
+                if self._swap_one_of(self._best(screened)):
                     return True
         return self._swap_one_of_all()
 
@@ -135,10 +135,11 @@ class EagerSearch(BanditSearch):
         # A test that finds a swap is followed by another: test t gets 1 / (t (t + 1)).
         self._n_swap_searches += 1
         sample, test = self.sample, self._test(self._n_swap_searches)
-        survivors = sample.screen(test, range(sample.n))
-        best = self._best(survivors)
+        screened = sample.screen(test, range(sample.n))
+        best = self._best(screened)
         if self._swap_one_of(best):
             return True
+        survivors = screened.survivors()
         survivors.keep(np.flatnonzero(~np.isin(survivors.arms, best)))
         budget = self._budget()
         while not self._is_few(survivors):
@@ -166,13 +167,13 @@ class EagerSearch(BanditSearch):
         slack = (ROUNDING - self.tol) * clusters.in_scale(abs(clusters.loss))
         return StopTest(clusters, self.n_known, self._first, quantiles, slack)
 
-    def _best(self, survivors):
+    def _best(self, screened):
         """Return the arms that are best by estimate, for each medoid to remove."""
         n_best = min(
             max(N_CANDIDATES, CLUSTER_CANDIDATES * self.clusters.n_clusters),
             max(self.sample.block // 4, 1),
         )
-        return survivors.arms[best_of_each(survivors.means, survivors.removed, n_best)]
+        return screened.arms[best_of_each(screened.means, screened.removed, n_best)]
 
 
 def best_of_each(means, removed, n):

@@ -69,7 +69,7 @@ class MedoidPrediction(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         nearest = without_nan(self.transform(X)).min(axis=1)
         if sample_weight is not None:
             nearest = nearest * _check_sample_weight(sample_weight, nearest)
-        return -float(nearest.sum())
+        return -float(nearest.sum(dtype=np.float64))
 
     def _to_medoids(self, X):
         if callable(self.metric):
@@ -79,7 +79,9 @@ class MedoidPrediction(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             )
         if self.metric == "precomputed":
             return np.ascontiguousarray(X[:, self.medoid_indices_])
-        return distances_between(X, self.cluster_centers_, self.metric, self._params)
+        return distances_between(
+            X, self.cluster_centers_, self.metric, self._params, self.n_jobs
+        )
 
     @property
     def _n_features_out(self):

@@ -20,7 +20,7 @@ from ._distance_variate import distance_variate
 from ._distances import ARM_TILE, TileCache
 from ._medoid_state import MedoidState
 from ._sampled_passes import accumulate, pack_references
-from ._survivors import Survivors
+from ._survivors import Screened, Survivors
 
 # Sums that take more memory than this are given back after each search.
 REUSED_BYTES = 1 << 28
@@ -214,7 +214,8 @@ class Sample:
     def screen(self, test, arms):
         """Compare some arms with the present medoids on the references of a test.
 
-        A part of the arms at a time: what is dropped needs no memory.
+        A part of the arms at a time: what is dropped needs no memory. The medoids are
+        dropped, too.
 
         Parameters
         ----------
@@ -225,7 +226,7 @@ class Sample:
 
         Returns
         -------
-        Survivors
+        Screened
             The arms that may improve the loss.
         """
         clusters, n_known = test.clusters, test.n_known
@@ -233,7 +234,7 @@ class Sample:
         n_blocks = 1 if comparison.variate.exists else PLAIN_BLOCKS
         stop = min(test.first + n_blocks * self.block, self.n)
         most = min(test.first + MOST_BLOCKS * self.block, self.n)
-        parts = []
+        screened = Screened()
         for start in range(0, len(arms), CHUNK_TILES * ARM_TILE):
             chunk = self._range(arms[start : start + CHUNK_TILES * ARM_TILE])
             known = self._zeros("known", len(chunk), comparison, 1)
@@ -249,12 +250,10 @@ class Sample:
                 stop = self.whole_blocks(2 * stop - test.first)
                 self.extend(part, stop, keep=self.distances.kept)
                 part.bound(test.quantiles)
-            part.keep(np.flatnonzero(part.lower <= test.slack))
-            parts.append(part)
-        survivors = Survivors.join(parts)
-        is_medoid = np.isin(survivors.arms, clusters.medoids)
-        survivors.keep(np.flatnonzero(~is_medoid))
-        return survivors
+            may_improve = part.lower <= test.slack
+            may_improve &= ~np.isin(chunk, clusters.medoids)
+            screened.add(part, np.flatnonzero(may_improve))
+        return screened.close()
 
     def change_leader(self, survivors, leader):
         """Compare some arms with another one from now on.

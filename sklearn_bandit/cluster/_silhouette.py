@@ -135,8 +135,8 @@ def medoid_silhouette(
     """Compute the mean silhouette of medoids, exactly or to within a tolerance.
 
     The silhouette of a sample is ``1 - d1 / d2``, with the distances to its nearest and
-    second nearest medoid: 1 for a medoid, 0 between two clusters [1]_. It takes as many
-    distances as there are medoids.
+    second nearest medoid: 1 for a medoid, 0 between two clusters [1]_, and 0 where both
+    distances are zero. It takes as many distances as there are medoids.
 
     Parameters
     ----------
@@ -160,7 +160,8 @@ def medoid_silhouette(
         Probability that the mean is farther off than `radius`. The bound holds for any
         data (empirical Bernstein).
     n_jobs : int, default=None
-        Jobs of scikit-learn's distances.
+        Threads of the kernels, jobs of scikit-learn's metrics. The result does not
+        depend on it.
     random_state : int, RandomState instance or None, default=None
         Determines which samples are drawn.
 
@@ -330,7 +331,8 @@ class Silhouettes:
             labels[i] = to_medoids.argmin(axis=1)
             two = np.partition(to_medoids, 1, axis=1)[:, :2].astype(np.float64)
             np.maximum(two, 0.0, out=two)
-            ratio = np.zeros(len(two))
+            # Between two medoids that are equal to it, a sample is in no cluster.
+            ratio = np.ones(len(two))
             np.divide(two[:, 0], two[:, 1], out=ratio, where=two[:, 1] > 0)
             values[i] = RANGE - ratio
         return values, labels
@@ -343,7 +345,7 @@ class Silhouettes:
         if callable(metric):
             return call_metric(metric, some, others, params, self._batched)
         found = distances_between(some, others, metric, params, self._n_jobs)
-        # Cancellation may leave a trace of the norm.
+        # Rounding may leave a trace; zeros are far from zeros under the cosine.
         found[samples[:, None] == medoids] = 0.0
         return found
 

@@ -131,34 +131,66 @@ class Survivors:
         self.sums = _take(self.sums, which)
         self._totals = self._totals[which]
 
-    @classmethod
-    def join(cls, parts):
-        """Return the arms of several parts, in their order, as one.
 
-        They have been compared with the same leader on the same references.
+class Screened:
+    """Arms that are left of several parts, one part after the other.
+
+    Their sums are put together by `survivors` only: that takes longer than the passes,
+    and most screenings end with a swap.
+
+    Attributes
+    ----------
+    arms, means, removed : ndarray
+        As of `Survivors`.
+    """
+
+    def __init__(self):
+        self.arms = self.means = self.removed = None
+        self._parts, self._planes = [], []
+        self._values = self._last = None
+
+    def add(self, part, which):
+        """Keep some of the arms of a part, whose sums may be overwritten afterwards.
+
+        Parameters
+        ----------
+        part : Survivors
+            Compared with the same leader on the same references as the others.
+        which : ndarray
+            Places among its arms.
         """
-        joined = copy(parts[0])
-        for name in ("arms", "means", "lower", "removed", "_totals"):
-            values = np.concatenate([getattr(part, name) for part in parts])
-            setattr(joined, name, values)
-        sizes = [len(part) for part in parts]
-        joined.known = _join_tiles([part.known for part in parts], sizes)
-        joined.sums = _join_tiles([part.sums for part in parts], sizes)
+        names = "arms", "means", "lower", "removed", "_totals"
+        self._parts.append([getattr(part, name)[which] for name in names])
+        self._planes.append([_planes(part.known, which), _planes(part.sums, which)])
+        self._last = part
+
+    def close(self):
+        """Say that this was the last part."""
+        self._values = [np.concatenate(v) for v in zip(*self._parts, strict=True)]
+        self.arms, self.means, _, self.removed, _ = self._values
+        return self
+
+    def survivors(self):
+        """Return the arms with their sums."""
+        joined = copy(self._last)
+        joined.arms, joined.means, joined.lower, joined.removed, joined._totals = (
+            self._values
+        )
+        joined.known, joined.sums = (
+            _to_tiles(np.concatenate(planes))
+            for planes in zip(*self._planes, strict=True)
+        )
         return joined
 
 
 def _take(sums, which):
     """Tiles with some of the arms of others."""
-    return _to_tiles(sums[which // ARM_TILE, :, which % ARM_TILE])
+    return _to_tiles(_planes(sums, which))
 
 
-def _join_tiles(parts, sizes):
-    """Tiles with the arms of several others, so many of each."""
-    planes = [
-        part.transpose(0, 2, 1).reshape(-1, part.shape[1])[:size]
-        for part, size in zip(parts, sizes, strict=True)
-    ]
-    return _to_tiles(np.concatenate(planes))
+def _planes(sums, which):
+    """Sums of some arms, one after the other."""
+    return sums[which // ARM_TILE, :, which % ARM_TILE]
 
 
 def _to_tiles(planes):

@@ -29,6 +29,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 
 from sklearn_bandit._compat import add_constraints
+from sklearn_bandit._core.documentation import DocumentationLinkMixin
 
 from ._client import resolve_client
 from ._collections import is_collection, row_blocks
@@ -45,7 +46,7 @@ ROW_METHODS = (
 )
 
 
-class DaskEstimator(BaseEstimator):
+class DaskEstimator(DocumentationLinkMixin, BaseEstimator):
     """A local estimator that learns from dask collections.
 
     Parameters
@@ -136,6 +137,12 @@ class DaskEstimator(BaseEstimator):
             if name in vars(self):
                 setattr(copy, name, vars(self)[name])
         return copy
+
+    def _make_local(self, **changes):
+        """Return an unfitted estimator of the local class, with the same parameters."""
+        names = self._local_class().get_params(deep=False)
+        same = {name: getattr(self, name) for name in names}
+        return self._local_class(**{**same, **changes})
 
     def _resolve_client(self):
         return resolve_client(self.client)

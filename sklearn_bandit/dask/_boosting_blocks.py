@@ -257,9 +257,9 @@ def pack(block: Block, encoding: Encoding, share: Share) -> tuple[Binned, Binned
     y, weights = encoding.targets(block)
     is_held_out = np.zeros(len(y), dtype=bool)
     for stratum in share.strata:
-        rows = np.arange(len(y)) if encoding.classes is None else None
-        if rows is None:
-            rows = np.flatnonzero(y == stratum.code)
+        rows = np.arange(len(y))
+        if encoding.classes is not None:
+            rows = rows[y == stratum.code]
         is_held_out[rows[stratum.draw(len(rows))]] = True
     training = np.flatnonzero(~is_held_out)
     if share.order is None:

@@ -263,16 +263,14 @@ class ClusterRows:
             ]
             for first in before
         ]
-        self.n_held_out = np.array(
+        drawn = np.array(
             [
-                sum(len(one.draw(int(n))) for one, n in zip(strata, some, strict=True))
+                [len(one.draw(int(n))) for one, n in zip(strata, some, strict=True)]
                 for strata, some in zip(self.strata, counts, strict=True)
             ]
         )
-        self.summary.counts = counts - [
-            [len(one.draw(int(n))) for one, n in zip(strata, some, strict=True)]
-            for strata, some in zip(self.strata, counts, strict=True)
-        ]
+        self.n_held_out = drawn.sum(axis=1)
+        self.summary.counts = counts - drawn
         self._set_size()
         return self, HeldOutRows(self)
 

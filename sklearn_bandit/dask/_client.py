@@ -79,14 +79,6 @@ class Tasks:
         for future in futures:
             future.release()
 
-    def n_workers(self) -> int:
-        """Return the number of workers; at least one must be there."""
-        n_workers = len(self.client.scheduler_info(n_workers=-1)["workers"])
-        if n_workers == 0:
-            self.client.wait_for_workers(1)
-            return self.n_workers()
-        return n_workers
-
     def submit(
         self, function: Callable, *args: Any, **options: Any
     ) -> distributed.Future:

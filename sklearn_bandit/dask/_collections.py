@@ -20,6 +20,9 @@ from sklearn.utils import check_array
 
 from ._client import Tasks
 
+# Rows that are drawn are numbered by 32 bits.
+MAX_SAMPLES = np.iinfo(np.uint32).max
+
 
 class Block(NamedTuple):
     """Rows of a partition, on a worker.
@@ -112,16 +115,13 @@ class Partitions:
         call = delayed(function, pure=False, traverse=False)
         return [call(block, *args) for block in self.blocks]
 
-    def persist(self, tasks: Tasks) -> Partitions:
-        """Return the same partitions, kept in the memory of workers as long as `tasks`.
-
-        Parameters
-        ----------
-        tasks : Tasks
-            Of the fit.
-        """
-        futures = tasks.compute(self.blocks)
-        return replace(self, blocks=[delayed(future) for future in futures])
+    def map_numbered(self, function: Callable, *args: Any) -> list[Delayed]:
+        """As `map`; the number of the first row comes after the block."""
+        call = delayed(function, pure=False, traverse=False)
+        return [
+            call(block, int(start), *args)
+            for block, start in zip(self.blocks, self.starts, strict=True)
+        ]
 
 
 def make_partitions(
@@ -198,6 +198,14 @@ def make_partitions(
         dtype,
         expected.names if named else None,
     )
+
+
+def check_n_samples(partitions: Partitions) -> None:
+    """Refuse more rows than can be drawn from."""
+    if partitions.n_samples > MAX_SAMPLES:
+        raise ValueError(
+            f"At most {MAX_SAMPLES} samples are supported, not {partitions.n_samples}."
+        )
 
 
 def is_collection(X: Any) -> bool:

@@ -31,10 +31,7 @@ from ._base import DaskEstimator
 from ._boosting_rows import ClusterRows, HeldOutRows, summarize
 from ._boosting_stopping import ClusterStopping
 from ._client import Tasks
-from ._collections import is_collection, make_partitions
-
-# Rows are numbered by 32 bits.
-MAX_SAMPLES = np.iinfo(np.uint32).max
+from ._collections import check_n_samples, is_collection, make_partitions
 
 # Most rows that come to the client: 64 samples of the first size. Of 28 features these
 # take .4 GB there (bins twice, targets, raw predictions, gradients).
@@ -109,11 +106,7 @@ class ClusterBoosting(DaskEstimator):
         partitions = make_partitions(
             tasks, X, y, sample_weight, keep_frames=bool(categorical)
         )
-        if partitions.n_samples > MAX_SAMPLES:
-            raise ValueError(
-                f"At most {MAX_SAMPLES} samples are supported, not "
-                f"{partitions.n_samples}."
-            )
+        check_n_samples(partitions)
         summary = summarize(
             tasks,
             partitions,

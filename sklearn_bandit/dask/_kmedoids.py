@@ -1,213 +1,33 @@
 """k-medoids of dask collections.
 
 Medoids of a random sample are found on the client, as the local class finds them. Then
-each cluster looks for a better medoid among all its members: every member of a
-partition is an arm, and samples of the cluster are its references. Most arms are
-dropped where they are, on few references and then on more; of those that are left the
-client drops most on all the references that it has; the loss with each of the last few
-is computed from all samples, by blocks. How many are left is a number of all partitions
-together, so that it makes no difference where the data are cut.
+each cluster looks for a better medoid among all its members (``_kmedoids_rounds``).
 """
 
 from __future__ import annotations
 
-from copy import copy
 from fractions import Fraction
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from dask.delayed import delayed
 from sklearn.utils import check_random_state
 
 from sklearn_bandit import cluster
-from sklearn_bandit._compat import Interval, _fit_context
+from sklearn_bandit._compat import MAX_INT, Interval, _fit_context
 from sklearn_bandit._core.unchanged import unchanged_on_failure
 from sklearn_bandit.ensemble import draw_share
 
 from ._base import DaskEstimator
 from ._boosting_blocks import check_weights
 from ._client import Tasks
-from ._collections import Block, make_partitions
+from ._collections import Block, check_n_samples, make_partitions
+from ._kmedoids_rounds import Rounds
 from ._sums import add_sums, exact_sum
-
-MAX_SEED = np.iinfo(np.int32).max
-
-# Rows are numbered by 32 bits where they are drawn.
-MAX_SAMPLES = np.iinfo(np.uint32).max
 
 # Samples that medoids are found from on the client, and what they are distances to.
 MAX_ROWS = 1 << 16
-
-# References of a cluster on the workers: for all members, then for the best of these.
-REFERENCES = (64, 512)
-
-# Members of a cluster that are left after the first and the second references, and
-# those whose loss is computed. Of all partitions together: each must name as many, for
-# all of them may be its own, whereupon it makes no difference where the data are cut.
-N_LEFT = (1024, 64)
-N_EXACT = 4
-
-# Distances that a worker holds at a time.
-MAX_DISTANCES = 1 << 22
-
-
-class Labelled(NamedTuple):
-    """The members of a partition, and their loss with the present medoids.
-
-    Parameters
-    ----------
-    loss : Fraction or float
-        Sum of weighted distances to the nearest medoid.
-    members : list of ndarray
-        Rows of each cluster that are left, numbered within the partition.
-    sums : list of ndarray
-        Sums of their distances to the first references.
-    """
-
-    loss: Fraction | float
-    members: list[np.ndarray]
-    sums: list[np.ndarray]
-
-
-def _take(block: Block, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """On a worker: samples and weights of some rows."""
-    weights = block.sample_weight
-    return block.X[rows], None if weights is None else weights[rows]
-
-
-def _check(block: Block) -> Fraction | float:
-    """On a worker: check weights; return their sum."""
-    if block.sample_weight is None:
-        return Fraction(len(block.X))
-    weights = check_weights(block.sample_weight)
-    if weights.min() < 0.0:
-        raise ValueError("Negative values in data passed to `sample_weight`")
-    return exact_sum(weights)
-
-
-class Distances:
-    """Distances from samples to given ones, by the local model.
-
-    Parameters
-    ----------
-    model : BanditKMedoids
-        Fitted.
-    """
-
-    def __init__(self, model: Any) -> None:
-        # The threads of a worker share what a task is given.
-        self.model = copy(model)
-
-    def to(self, X: np.ndarray, medoids: np.ndarray) -> np.ndarray:
-        """Distances from rows of X to medoids."""
-        self.model.cluster_centers_ = medoids
-        return self.model.transform(X)
-
-    def by_parts(self, X, medoids):
-        """Yield slices of X with their distances, as many as memory is meant for."""
-        n = max(1, MAX_DISTANCES // max(1, len(medoids)))
-        for start in range(0, len(X), n):
-            rows = slice(start, min(start + n, len(X)))
-            yield rows, self.to(X[rows], medoids)
-
-    def sums(self, X, weights, candidates):
-        """Weighted sums of the distances from all rows of X to each candidate.
-
-        A few candidates at a time: what else is summed makes no difference to a sum.
-        """
-        n = max(1, MAX_DISTANCES // max(1, len(X)))
-        totals = [np.empty(0)]
-        for start in range(0, len(candidates), n):
-            found = self.to(X, candidates[start : start + n])
-            if weights is not None:
-                found = found * weights[:, None]
-            totals.append(found.sum(axis=0))
-        return np.concatenate(totals)
-
-
-def _least(sums, rows, n):
-    """Positions of the least sums, in ascending order; ties by row."""
-    if len(sums) > n:
-        some = np.flatnonzero(sums <= np.partition(sums, n - 1)[n - 1])
-        return some[np.lexsort((rows[some], sums[some]))[:n]]
-    return np.lexsort((rows, sums))
-
-
-def _label(block: Block, model: Any, medoids: np.ndarray, references: list) -> Labelled:
-    """On a worker: loss, and the members with the least sums to few references."""
-    distances = Distances(model)
-    weights = block.sample_weight
-    losses, labels = np.empty(len(block.X)), np.empty(len(block.X), dtype=np.intp)
-    for rows, found in distances.by_parts(block.X, medoids):
-        labels[rows] = found.argmin(axis=1)
-        losses[rows] = found.min(axis=1)
-    if weights is not None:
-        losses *= weights
-    kept, sums = [], []
-    for k, (X, sample_weight) in enumerate(references):
-        members = np.flatnonzero(labels == k)
-        if weights is not None:
-            members = members[weights[members] > 0.0]
-        n = REFERENCES[0]
-        some = X[:n], None if sample_weight is None else sample_weight[:n]
-        totals = distances.sums(*some, block.X[members])
-        best = _least(totals, members, N_LEFT[0])
-        kept.append(members[best])
-        sums.append(totals[best])
-    return Labelled(exact_sum(losses), kept, sums)
-
-
-def _said(labelled: Labelled) -> tuple[Fraction | float, list[np.ndarray]]:
-    """On a worker: what the client is told, which are sums alone."""
-    return labelled.loss, labelled.sums
-
-
-def _propose(
-    block: Block,
-    labelled: Labelled,
-    model: Any,
-    limits: np.ndarray,
-    references: list,
-    first: int,
-) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """On a worker: of members below the limits, the least sums to all references.
-
-    Returns sums, row numbers and values for each cluster.
-    """
-    distances = Distances(model)
-    proposed = []
-    for limit, members, sums, some in zip(
-        limits, labelled.members, labelled.sums, references, strict=True
-    ):
-        members = members[sums <= limit]
-        totals = distances.sums(*some, block.X[members])
-        best = _least(totals, members, N_LEFT[1])
-        members = members[best]
-        proposed.append((totals[best], first + members, block.X[members]))
-    return proposed
-
-
-def _losses(
-    block: Block, model: Any, medoids: np.ndarray, candidates: list
-) -> list[list[Fraction | float]]:
-    """On a worker: loss with each candidate in the place of its cluster's medoid."""
-    distances = Distances(model)
-    sums: list = [[Fraction(0)] * len(some) for some in candidates]
-    every = np.concatenate([medoids, *candidates])
-    n = len(medoids)
-    for rows, found in distances.by_parts(block.X, every):
-        weights = None if block.sample_weight is None else block.sample_weight[rows]
-        start = n
-        for k, some in enumerate(candidates):
-            others = np.delete(found[:, :n], k, axis=1).min(axis=1, initial=np.inf)
-            for j in range(len(some)):
-                nearest = np.minimum(others, found[:, start + j])
-                if weights is not None:
-                    nearest = nearest * weights
-                sums[k][j] = add_sums([sums[k][j], exact_sum(nearest)])
-            start += len(some)
-    return sums
 
 
 class BanditKMedoids(
@@ -298,20 +118,16 @@ class BanditKMedoids(
             raise ValueError("Given samples as init are not supported on a cluster.")
         with unchanged_on_failure(self), Tasks(self._resolve_client()) as tasks:
             partitions = make_partitions(tasks, X, None, sample_weight)
-            if partitions.n_samples > MAX_SAMPLES:
-                raise ValueError(
-                    f"At most {MAX_SAMPLES} samples are supported, not "
-                    f"{partitions.n_samples}."
-                )
+            check_n_samples(partitions)
             weight = add_sums(list(tasks.gather(tasks.compute(partitions.map(_check)))))
             if not weight > 0:
                 raise ValueError("All sample weights are zero.")
             numbers = self._sample(partitions.n_samples)
             rows, weights = self._bring(tasks, partitions, numbers)
-            names = self._local_class().get_params()
-            local = self._local_class(**{name: getattr(self, name) for name in names})
+            local = self._make_local()
+            names = local.get_params()
             local.fit(rows, sample_weight=weights)
-            search = _Rounds(tasks, partitions, local, rows, weights, numbers)
+            search = Rounds(tasks, partitions, local, rows, weights, numbers)
             n_rounds = 0
             if len(numbers) < partitions.n_samples:
                 n_rounds = search.run(self.max_iter, self.tol)
@@ -373,7 +189,7 @@ class BanditKMedoids(
         """Numbers of the samples that come to the client, ascending."""
         if n_samples <= self.max_rows:
             return np.arange(n_samples)
-        seed = int(check_random_state(self.random_state).randint(MAX_SEED))
+        seed = int(check_random_state(self.random_state).randint(MAX_INT))
         n = self.max_rows
         return draw_share(n_samples, n, seed, n, 0, n_samples)[0].astype(np.int64)
 
@@ -389,135 +205,17 @@ class BanditKMedoids(
         return np.concatenate(rows), weights
 
 
-class _Rounds:
-    """Rounds in which clusters look for better medoids among all their members."""
-
-    def __init__(self, tasks, partitions, local, rows, weights, numbers):
-        self.tasks = tasks
-        self.partitions = partitions
-        self.rows, self.weights = rows, weights
-        self.medoids = np.asarray(local.cluster_centers_)
-        self.numbers = numbers[local.medoid_indices_]
-        self.distances = Distances(_for_distances(local))
-        self.loss: Fraction | float | None = None
-
-    def run(self, max_rounds, tol):
-        """Go on until nothing is gained; return the number of rounds."""
-        for i in range(max_rounds):
-            references = self._references()
-            candidates, numbers = self._candidates(references)
-            if not self._swap(candidates, numbers, tol):
-                return i + 1
-        self.loss = self._loss(self.medoids)
-        return max_rounds
-
-    def _loss(self, medoids):
-        """Loss of all samples with some medoids."""
-        labelled = self._by_blocks(_label, [self.distances.model, medoids, []])
-        return add_sums([one.loss for one in self.tasks.gather(labelled)])
-
-    def _told(self, labelled):
-        """What the partitions say of their members."""
-        futures = [self.tasks.submit(_said, one) for one in labelled]
-        return list(self.tasks.gather(futures))
-
-    def _by_blocks(self, function, shared):
-        """Futures of a function of each block and of shared arguments."""
-        shared = [delayed(one, pure=False, traverse=False) for one in shared]
-        return self.tasks.compute(self.partitions.map(function, *shared))
-
-    def _references(self):
-        """Samples of each cluster on the client, and their weights, in random order."""
-        labels = np.empty(len(self.rows), dtype=np.intp)
-        for rows, found in self.distances.by_parts(self.rows, self.medoids):
-            labels[rows] = found.argmin(axis=1)
-        order = np.random.RandomState(0).permutation(len(labels))
-        parts = [order[labels[order] == k] for k in range(len(self.medoids))]
-        self.parts = parts
-        n = REFERENCES[-1]
-        return [self._some(part[:n]) for part in parts]
-
-    def _some(self, part):
-        weights = self.weights
-        return self.rows[part], None if weights is None else weights[part]
-
-    def _candidates(self, references):
-        """The best members of all partitions, by all samples on the client."""
-        model, medoids = self.distances.model, self.medoids
-        labelled = self._by_blocks(_label, [model, medoids, references])
-        told = self._told(labelled)
-        self.loss = add_sums([loss for loss, _ in told])
-        limits = np.full(len(medoids), np.inf)
-        for k in range(len(medoids)):
-            sums = np.concatenate([some[k] for _, some in told])
-            if len(sums) > N_LEFT[0]:
-                limits[k] = np.partition(sums, N_LEFT[0] - 1)[N_LEFT[0] - 1]
-        firsts = self.partitions.starts.tolist()
-        futures = self._propose(labelled, limits, references, firsts)
-        proposals = list(self.tasks.gather(futures))
-        for future in labelled:
-            self.tasks.release(future)
-        candidates, numbers = [], []
-        for k in range(len(medoids)):
-            sums, rows, members = (
-                np.concatenate([one[k][i] for one in proposals]) for i in range(3)
-            )
-            best = _least(sums, rows, N_LEFT[1])
-            rows, members = rows[best], members[best]
-            whole = self._some(self.parts[k])
-            best = _least(self.distances.sums(*whole, members), rows, N_EXACT)
-            rows, members = rows[best], members[best]
-            known = rows == self.numbers[k]
-            candidates.append(members[~known])
-            numbers.append(rows[~known])
-        return candidates, numbers
-
-    def _propose(self, labelled, limits, references, firsts):
-        """Futures of what the partitions propose."""
-        call = delayed(_propose, pure=False, traverse=False)
-        shared = [
-            delayed(one, pure=False, traverse=False)
-            for one in (self.distances.model, limits, references)
-        ]
-        return self.tasks.compute(
-            [
-                call(block, delayed(one), *shared, first)
-                for block, one, first in zip(
-                    self.partitions.blocks, labelled, firsts, strict=True
-                )
-            ]
-        )
-
-    def _swap(self, candidates, numbers, tol):
-        """Put better medoids in; return whether there were any."""
-        futures = self._by_blocks(
-            _losses, [self.distances.model, self.medoids, candidates]
-        )
-        found = list(self.tasks.gather(futures))
-        best: list[tuple] = []
-        for k, some in enumerate(numbers):
-            sums = [add_sums([one[k][j] for one in found]) for j in range(len(some))]
-            if sums and min(sums) < self.loss:
-                j = sums.index(min(sums))
-                best.append((sums[j], k, j))
-        best.sort(key=lambda one: one[:2])
-        if not best or not best[0][0] < (1 - tol) * self.loss:
-            return False
-        # All together gain most, unless they are in each other's way.
-        for chosen in (best, best[:1]):
-            medoids, rows = self.medoids.copy(), self.numbers.copy()
-            for _, k, j in chosen:
-                medoids[k], rows[k] = candidates[k][j], numbers[k][j]
-            if len(chosen) > 1 and not self._loss(medoids) <= best[0][0]:
-                continue
-            self.medoids, self.numbers = medoids, rows
-            return True
-        return False
+def _take(block: Block, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """On a worker: samples and weights of some rows."""
+    weights = block.sample_weight
+    return block.X[rows], None if weights is None else weights[rows]
 
 
-def _for_distances(local):
-    """Return a copy of a fitted model that has all that distances need."""
-    model = copy(local)
-    del model.labels_
-    model.n_jobs = 1
-    return model
+def _check(block: Block) -> Fraction | float:
+    """On a worker: check weights; return their sum."""
+    if block.sample_weight is None:
+        return Fraction(len(block.X))
+    weights = check_weights(block.sample_weight)
+    if weights.min() < 0.0:
+        raise ValueError("Negative values in data passed to `sample_weight`")
+    return exact_sum(weights)

@@ -183,12 +183,8 @@ def fit_large(
     trees, draws = _make_trees(local, partitions.n_samples, random_state)
 
     spread = Spread(partitions.n_samples, n_sampled, trees[0].random_state)
-    seen = [
-        delayed(_see, pure=False)(block, spread, int(start), is_classifier(local))
-        for block, start in zip(partitions.blocks, partitions.starts, strict=True)
-    ]
     # Read together: each partition is made once for both.
-    seen = tasks.compute(seen)
+    seen = tasks.compute(partitions.map_numbered(_see, spread, is_classifier(local)))
     described = list(tasks.gather([tasks.submit(getitem, part, 0) for part in seen]))
     targets, shift_rows = _describe(local, described)
     sample = tasks.submit(_join_sample, [tasks.submit(getitem, p, 1) for p in seen])
@@ -207,11 +203,7 @@ def fit_large(
     # All trees at once: each partition is made once for all.
     gathered_tops = list(tasks.gather(tops))
     sent = delayed(list(zip(gathered_tops, draws, strict=True)), traverse=False)
-    starts = partitions.starts
-    routed = [
-        delayed(_route, pure=False)(block, int(start), sent, targets)
-        for block, start in zip(partitions.blocks, starts, strict=True)
-    ]
+    routed = partitions.map_numbered(_route, sent, targets)
     sums: list[Any] = [0] * len(trees)
     for part in tasks.gather(tasks.compute(routed)):
         sums = [total + some for total, some in zip(sums, part, strict=True)]
@@ -269,7 +261,7 @@ def _make_trees(local, n_samples, random_state):
     return trees, [Draw(tree.random_state, rate) for tree in trees]
 
 
-def _see(block, spread, start, classify):
+def _see(block, start, spread, classify):
     """On a worker: what is to be known of the targets, and the rows of the sample."""
     if block.sample_weight is not None:
         raise ValueError(
@@ -348,11 +340,7 @@ def _grow_leaves(tasks, partitions, grown, targets, room):
     group_of = (np.cumsum(n_values * 4) - 1) // max(room // 2, 1)
     groups = [np.flatnonzero(group_of == group) for group in np.unique(group_of)]
     sent = delayed((top, draw, leaves, groups), traverse=False)
-    taken = [
-        delayed(_take_leaves, pure=False)(block, int(start), sent, targets)
-        for block, start in zip(partitions.blocks, partitions.starts, strict=True)
-    ]
-    pieces = tasks.compute(taken)
+    pieces = tasks.compute(partitions.map_numbered(_take_leaves, sent, targets))
     futures = [
         tasks.submit(
             _grow_group,

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sklearn_bandit import neighbors
+from sklearn_bandit.neighbors import check_mode
 
 from ._sharded_search import ShardedSearch
 
@@ -143,7 +144,7 @@ class BanditMIPS(ShardedSearch, local_class=neighbors.BanditMIPS):
         self : object
             The estimator.
         """
-        return self._remove(ids, "ids", "atom")
+        return self._remove(ids)
 
     def _divided(self):
         return {"delta": self.delta / sum(1 for one in self._shards if one.n_rows)}
@@ -306,7 +307,7 @@ class BanditNearestNeighbors(
         graph : CSR matrix of shape (n_queries, n_ids)
             One column an id.
         """
-        self._check_mode(mode)
+        check_mode(mode)
         values, ids = self._within(X, radius, sort_results)
         ends = np.cumsum([0, *map(len, ids)])
         flat = np.concatenate(ids) if len(ids) else np.empty(0, dtype=np.int64)
@@ -328,7 +329,7 @@ class BanditNearestNeighbors(
         self : object
             The estimator.
         """
-        return self._remove(ids, "ids", "row")
+        return self._remove(ids)
 
     @property
     def _largest_first(self):

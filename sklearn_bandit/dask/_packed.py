@@ -7,7 +7,6 @@ from typing import Any
 
 import distributed
 import numpy as np
-from dask.delayed import delayed
 
 from sklearn_bandit._core.typing import RandomState
 from sklearn_bandit.tree import PackedDataset
@@ -73,23 +72,18 @@ def write_packed(
         partitions = make_partitions(tasks, X)
         dtype = as_read(np.empty((0, 0), dtype=partitions.dtype)).dtype
         shape = partitions.n_samples, partitions.n_features
-        values = folder.create("values", dtype, shape)
+        folder.create("values", dtype, shape)
         file = str((folder.path / "values.npy").absolute())
-        write = delayed(_write, pure=False, traverse=False)
-        written = tasks.compute(
-            [
-                write(block, file, int(start))
-                for block, start in zip(
-                    partitions.blocks, partitions.starts, strict=True
-                )
-            ]
-        )
+        written = tasks.compute(partitions.map_numbered(_write, file))
         for _ in tasks.gather(written):
             pass
-        return folder.finish(values, max_bins, keep_values, random_state)
+        values = np.load(file, mmap_mode="r")
+        about = folder.write_bins(values, max_bins, random_state)
+        del values  # unmapped, so that Windows can remove the file
+        return folder.finish(about, keep_values)
 
 
-def _write(block: Block, file: str, start: int) -> None:
+def _write(block: Block, start: int, file: str) -> None:
     """On a worker: write the values of a partition where they belong."""
     try:
         values = np.load(file, mmap_mode="r+")

@@ -20,17 +20,21 @@ from dask.delayed import delayed
 from sklearn.utils import check_random_state
 
 from sklearn_bandit._compat import (
+    MAX_INT,
     _fit_context,
     check_is_fitted,
     validate_data,
 )
-from sklearn_bandit.neighbors import neighbors_graph
+from sklearn_bandit.neighbors import (
+    check_ids,
+    check_mode,
+    check_n_neighbors,
+    neighbors_graph,
+)
 
 from ._base import DaskEstimator
 from ._client import Tasks
 from ._collections import Block, is_collection, make_partitions, row_blocks
-
-MAX_SEED = np.iinfo(np.int32).max
 
 
 class Shard(NamedTuple):
@@ -86,7 +90,7 @@ class ShardedSearch(DaskEstimator):
         self : object
             The fitted estimator.
         """
-        seed = int(check_random_state(self.random_state).randint(MAX_SEED))
+        seed = int(check_random_state(self.random_state).randint(MAX_INT))
         return self._add(X, seed, [])
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -119,7 +123,7 @@ class ShardedSearch(DaskEstimator):
                     f"X has {n_features} features, but {type(self).__name__} is "
                     f"expecting {self.n_features_in_} features as input."
                 )
-            model = self._local_class(**self._local_parameters(seed))
+            model = self._make_local(random_state=seed, n_jobs=1)
             futures = tasks.compute(partitions.map(_index, model))
             # An index that could not be made says so now.
             for _ in tasks.gather([tasks.submit(_n_rows, one) for one in futures]):
@@ -144,11 +148,6 @@ class ShardedSearch(DaskEstimator):
         """Search in these from now on."""
         self._shards = shards
         self.n_samples_fit_ = sum(one.n_rows for one in shards)
-
-    def _local_parameters(self, seed):
-        names = self._local_class().get_params()
-        parameters = {name: getattr(self, name) for name in names}
-        return {**parameters, "random_state": seed, "n_jobs": 1}
 
     def _divided(self):
         """Parameters of the searches in single partitions."""
@@ -175,9 +174,7 @@ class ShardedSearch(DaskEstimator):
         with Tasks(self._resolve_client()) as tasks:
             futures = [tasks.submit(_rows, one.future) for _, one in self._present()]
             rows = np.concatenate(list(tasks.gather(futures)))
-        names = self._local_class().get_params()
-        local = self._local_class(**{name: getattr(self, name) for name in names})
-        return local.fit(rows)
+        return self._make_local().fit(rows)
 
     def _n_ids(self):
         return sum(one.n_ids for one in self._shards)
@@ -188,28 +185,13 @@ class ShardedSearch(DaskEstimator):
         pairs = zip(firsts, self._shards, strict=True)
         return [(first, one) for first, one in pairs if one.n_rows]
 
-    def _remove(self, ids, name, thing):
+    def _remove(self, ids):
         """Remove rows, by tasks that make new indices of those that are there."""
         check_is_fitted(self, "_shards")
-        ids = np.atleast_1d(np.asarray(ids))
-        if ids.size == 0:
+        present = np.setdiff1d(np.arange(self._n_ids()), self._removed)
+        ids = np.sort(check_ids(ids, present))
+        if len(ids) == 0:
             return self
-        if ids.ndim != 1 or ids.dtype.kind not in "iu":
-            raise ValueError(f"{name} must be an integer or a list of integers.")
-        ids = np.sort(ids.astype(np.int64))
-        if (ids[1:] == ids[:-1]).any():
-            raise ValueError(
-                f"A{'n' * (thing == 'atom')} {thing} can be removed only once; {name} "
-                "are repeated."
-            )
-        unknown = (ids < 0) | (ids >= self._n_ids()) | np.isin(ids, self._removed)
-        if unknown.any():
-            raise ValueError(
-                f"There are no {thing}s with {name} {ids[unknown][:5].tolist()}: they "
-                "were removed before, or never added."
-            )
-        if len(ids) == self.n_samples_fit_:
-            raise ValueError(f"At least one {thing} must remain.")
         shards, first = [], 0
         with Tasks(self._resolve_client()) as tasks:
             for one in self._shards:
@@ -234,28 +216,17 @@ class ShardedSearch(DaskEstimator):
         self._set_shards(shards)
         return self
 
-    def _check_k(self, n_neighbors, n_others):
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        if not isinstance(k, int | np.integer) or isinstance(k, bool):
-            raise TypeError(f"n_neighbors must be an integer, got {type(k)} instead.")
-        if not 1 <= k <= n_others:
-            raise ValueError(
-                f"n_neighbors must be at least 1 and at most the number of rows, "
-                f"{n_others}, got {k} instead."
-            )
-        return int(k)
-
     def _search(self, X, n_neighbors, return_distance):
         """Answer; lazily if the queries are a dask collection."""
         check_is_fitted(self, "_shards")
-        k = self._check_k(n_neighbors, self.n_samples_fit_ - (X is None))
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        k = check_n_neighbors(k, self.n_samples_fit_ - (X is None))
         if is_collection(X):
             found = self._search_blocks(X, k)
             return found if return_distance else found[1]
-        values, ids = [], []
-        counts = []
+        values, ids, counts = [], [], []
         for parts in self._ask(X, _query, k):
-            some = _merge([part[:2] for part in parts], k, self._largest_first)
+            some = _merge(parts, k, self._largest_first)
             values.append(some[0])
             ids.append(some[1])
             counts.append([part[2] for part in parts])
@@ -314,15 +285,9 @@ class ShardedSearch(DaskEstimator):
                 ids.append(numbers)
         return _ragged(values), _ragged(ids)
 
-    @staticmethod
-    def _check_mode(mode):
-        allowed = "connectivity", "distance"
-        if mode not in allowed:
-            raise ValueError(f"mode must be one of {allowed}, got {mode!r} instead.")
-
     def _graph(self, X, n_neighbors, mode):
         """Answers as a sparse matrix."""
-        self._check_mode(mode)
+        check_mode(mode)
         if is_collection(X):
             raise TypeError("Queries must be in memory: compute them, a few at a time.")
         values, ids = self._search(X, n_neighbors, True)
@@ -337,7 +302,7 @@ class ShardedSearch(DaskEstimator):
             )
         changed, shards = self._divided(), self._present()
         query = delayed(_query, pure=False, traverse=False)
-        merge = delayed(_merge_answers, pure=False, nout=2)
+        merge = delayed(_merge, pure=False, nout=2)
         blocks, n_rows = row_blocks(X)
         empty = np.empty((0, k), self._dtype), np.empty((0, k), np.int64)
         answers = []
@@ -412,10 +377,6 @@ def _query_radius(index, X, first, changed, radius):
     search = _prepare(index, changed)
     values, ids = search.radius_neighbors(X, radius)
     return list(values), [some + first for some in ids]
-
-
-def _merge_answers(parts, k, largest_first):
-    return _merge([part[:2] for part in parts], k, largest_first)
 
 
 def _merge(parts, k, largest_first):

@@ -196,8 +196,8 @@ class Worker:
 
 
 def list_workers(tasks: Tasks) -> list[Worker]:
-    """Return the workers of a cluster, in the order of their addresses."""
-    tasks.n_workers()
+    """Return the workers of a cluster, at least one, in the order of addresses."""
+    tasks.client.wait_for_workers(1)
     known = tasks.client.scheduler_info(n_workers=-1)["workers"]
     return [
         Worker(address, about["nthreads"], about["memory_limit"] or np.inf)
@@ -265,6 +265,8 @@ class HeldForest:
         self.path = path
 
     def __sizeof__(self):
+        if self.path is not None:
+            return len(self.path)  # what travels, and what is in no other memory
         packed = self.prepared.training_set.packed
         return sizeof(self.prepared.X) + packed.rows.nbytes + packed.columns.nbytes
 

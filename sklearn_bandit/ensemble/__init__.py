@@ -1,6 +1,10 @@
 """Forests and boosted trees that are grown by adaptive sampling.
 
-The data are packed once and shared by all trees, which grow in threads (``_forest``).
+The data are packed once and shared by all trees (``_forest``). Each tree draws its
+sample and grows in a thread or a process (``_forest_trees``). If the number of trees is
+left open, they are added until the prediction is settled (``_n_trees``). Forests
+predict by packed trees (``_forest_prediction``).
+
 The estimators are subclasses of scikit-learn's (``_random_forest``, ``_extra_trees``),
 or of its random forests (``_random_patches``; ``_patch_forest`` chooses the patch);
 apart from fitting and averaging they behave as those do.

@@ -6,6 +6,7 @@ scikit-learn's forests.
 
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
@@ -48,7 +49,6 @@ from sklearn_bandit._core.validation import (
 from sklearn_bandit.tree._building import (
     SamplingPolicy,
     TrainingSet,
-    TrainingSetTransfer,
     root_cost,
 )
 from sklearn_bandit.tree._data import (
@@ -59,7 +59,13 @@ from sklearn_bandit.tree._data import (
 )
 
 from ._forest_prediction import ForestPrediction
-from ._forest_trees import Draws, TreesToGrow, grow_elsewhere, grow_one
+from ._forest_trees import (
+    Draws,
+    TreesToGrow,
+    choose_batch_size,
+    grow_one,
+    sent_to_workers,
+)
 from ._n_trees import Settling
 
 # Tells the draws of rows that bins are made of from the draws of the first tree.
@@ -339,10 +345,14 @@ class BanditForest(
                 self, prepared.X, training_set, options["draws"], prepared.first_seed
             )
             batches = settling.batches(iter(trees), lambda: prepared.old + done)
-        if self.max_insertions is None and grow_elsewhere():
-            training_set = TrainingSetTransfer(training_set, trees[0])
+        sent = nullcontext(training_set)
+        if self.max_insertions is None:
+            sent = sent_to_workers(training_set, trees[0])
         # The lines that `verbose` asks for are joblib's and `grow_one`'s.
-        with self._progress(len(trees), verbose=False, **shown) as progress:
+        with (
+            sent as training_set,
+            self._progress(len(trees), verbose=False, **shown) as progress,
+        ):
             for batch in batches:
                 n_wanted = len(done) + len(batch)
                 left = None
@@ -363,8 +373,13 @@ class BanditForest(
             return
         # Trees are only waited for one by one if there is somebody to tell.
         watched = {"return_as": "generator"} if callbacks_of(self) else {}
+        n_jobs = effective_n_jobs(self.n_jobs)
         grown = Parallel(
-            n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads", **watched
+            n_jobs=self.n_jobs,
+            batch_size=choose_batch_size(len(trees), n_jobs),
+            verbose=self.verbose,
+            prefer="threads",
+            **watched,
         )(
             delayed(grow_one)(tree, training_set, i, **options)
             for i, tree in enumerate(trees, start=len(done))

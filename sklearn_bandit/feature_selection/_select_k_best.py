@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
+from .._core.documentation import DocumentationLinkMixin
 from .._core.typing import RandomState
 from .._core.unchanged import unchanged_on_failure
 from .._core.validation import unique_inverse
@@ -25,7 +26,7 @@ from ._scores import (
 from ._search import BATCH_SIZE, select
 
 
-class BanditSelectKBest(SelectorMixin, BaseEstimator):
+class BanditSelectKBest(DocumentationLinkMixin, SelectorMixin, BaseEstimator):
     """Select the k features with the largest scores, from as few rows as it takes.
 
     Each feature has a score with the target: mutual information, F, or the mean of a

@@ -9,7 +9,8 @@
 - ``_inner_products``: their kernel
 - ``_predictor``: :class:`MIPSPredictor`, predictions of a fitted linear classifier with
   many classes and wide input, by the searches of ``sklearn_bandit.neighbors``
-- ``_probabilities``: their probabilities, from the scores of some classes
+- ``_output_layer``: what such a classifier is to it: weights, intercepts, probabilities
+- ``_class_sample``: probabilities of the best classes, from the scores of some classes
 """
 
 from ._matching_pursuit import BanditMatchingPursuit

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import assert_all_finite, check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
+from .._core.documentation import DocumentationLinkMixin
 from .._core.unchanged import unchanged_on_failure
 from ._coefficients import Coefficients
 from ._elimination import Elimination
@@ -30,8 +31,7 @@ MAX_ROWS_SAMPLED = 1 << 16
 # With fewer rows a sample has no room for two rounds, and all are used.
 MIN_ROWS_SAMPLED = 2 * FIRST_ROWS * RANDOM_COST
 
-# Plain matching pursuit may choose an atom again. With `tol` alone it ends after this
-# number of steps per atom.
+# Plain pursuit may choose an atom again: at most so many steps per atom with `tol`.
 MAX_STEPS_PER_ATOM = 10
 
 # Between these, squares of entries and their sums are in the range of doubles.
@@ -40,8 +40,7 @@ SAFE_RANGE = 1e-100, 1e100
 # Signals between these are numbers of single precision that are not denormal.
 SINGLE_RANGE = 1e-37, 1e37
 
-# Before an exact fit, the supports are guessed from this number of rows, up to this
-# number of steps.
+# Before an exact fit, supports are guessed from so many rows, up to so many steps.
 GUESS_ROWS = 4_096
 MAX_STEPS_GUESSED = 32
 
@@ -55,7 +54,9 @@ class Solution:
     is_complete: bool  # whether there were enough atoms
 
 
-class BanditMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class BanditMatchingPursuit(
+    DocumentationLinkMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
+):
     """Sparse approximation of signals, atom by atom, by adaptive sampling.
 
     Each step looks for the atom (column of X) whose inner product with what is left of

@@ -1,6 +1,5 @@
 """Output layers as maximum inner product search (thesis, chapter 5)."""
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -10,7 +9,7 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import get_tags
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -26,16 +25,23 @@ from .._compat import (
     check_is_fitted,
     validate_data,
 )
+from .._core.documentation import DocumentationLinkMixin
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
 from ..neighbors import BanditMIPS, BanditNearestNeighbors
+from ._class_sample import ClassSample, is_worth_a_sample
+from ._output_layer import (
+    has_softmax,
+    largest_proba,
+    largest_products,
+    own_proba,
+    read_layer,
+)
 
 # From this number of features on a sample of them is searched instead of bytes.
 # Measured on classes with random centres, 1,000 to 4,000 of them: bytes are faster at
 # 4,000 features (3 times) and a sample at 16,000 (2.5 times); about equal at 8,000.
 MIN_FEATURES_SAMPLE = 8_000
-
-MAX_SCORES = 1 << 24  # of sparse inputs, held at a time
 
 
 def _has_probabilities(predictor):
@@ -50,7 +56,9 @@ def _has_probabilities(predictor):
     return True
 
 
-class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class MIPSPredictor(
+    DocumentationLinkMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
     """A linear classifier that predicts without computing all its scores.
 
     The class that a linear classifier predicts is the one whose weights have the
@@ -77,7 +85,8 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         :meth:`top_classes` returns; more take longer. :meth:`predict` looks for one.
     delta : float, default=0.01
         Probability, for each input, that the classes found are not those with the
-        largest scores. Smaller values take longer; 0 is exact.
+        largest scores, or that an error of :meth:`predict_top_proba` is larger than its
+        bound. Smaller values take longer; 0 is exact.
     epsilon : float, default=0.0
         How much smaller than the largest score that of a class found may be.
     batch_size : int, default=64
@@ -211,6 +220,7 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 # An intercept is the weight of an input that is always one.
                 weights = np.column_stack([weights, intercepts])
             self.search_ = self._search().fit(weights)
+            self._class_sample = self._draw_classes(weights)
         return self
 
     def _search(self):
@@ -229,6 +239,19 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             layout="auto" if layout == "sample" else layout,
             **common,
         )
+
+    def _draw_classes(self, weights):
+        """Return the sample that estimates sums over all classes; None without."""
+        if (
+            not is_worth_a_sample(weights.shape)
+            or not isinstance(self.search_, BanditNearestNeighbors)
+            or not hasattr(self.estimator_, "predict_proba")
+            or not has_softmax(self.estimator_, weights[:, : self.n_features_in_])
+        ):
+            return None
+        random_state = check_random_state(self.random_state)
+        seed = random_state.randint(np.iinfo(np.int32).max)
+        return ClassSample(weights, self._has_intercepts, np.random.default_rng(seed))
 
     def _fitted_estimator(self, X, y, sample_weight):
         """Return a fitted clone of the estimator, or the estimator that is fitted."""
@@ -250,41 +273,12 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _layer(self):
         """Return weights and intercepts, one row a class; note what they belong to."""
-        estimator = self.estimator_
-        for name in ("coef_", "intercept_", "classes_"):
-            if not hasattr(estimator, name):
-                raise ValueError(
-                    f"Expected a linear classifier, with coef_, intercept_ and "
-                    f"classes_; {type(estimator).__name__} has no {name}."
-                )
-        weights = estimator.coef_
-        if sparse.issparse(weights):
-            weights = weights.toarray()
-        weights = np.atleast_2d(weights)
-        classes = estimator.classes_
-        if len(weights) == 1 and len(classes) == 2:
-            # One row decides between two classes by its sign.
-            weights = np.vstack([np.zeros_like(weights), weights])
-        if len(weights) != len(classes):
-            raise ValueError(
-                f"Expected {len(classes)} rows of weights, one row of weights a class; "
-                f"got {len(weights)}."
-            )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about names of features
-            example = estimator.predict(np.zeros((1, weights.shape[1]), weights.dtype))
-        if np.ndim(example) != 1:
-            raise ValueError(
-                "Expected a classifier that predicts one class for each input; this "
-                "one predicts several labels."
-            )
-        intercepts = np.zeros(len(weights), dtype=weights.dtype)
-        intercepts[-np.size(estimator.intercept_) :] = estimator.intercept_
-        self.classes_ = classes
+        weights, intercepts = read_layer(self.estimator_)
+        self.classes_ = self.estimator_.classes_
         self._dtype = weights.dtype
         self.n_features_in_ = weights.shape[1]
-        if hasattr(estimator, "feature_names_in_"):
-            self.feature_names_in_ = estimator.feature_names_in_
+        if hasattr(self.estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.estimator_.feature_names_in_
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return weights, intercepts
@@ -320,9 +314,7 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The classes of each row, best first.
         """
         check_is_fitted(self)
-        k = self._n_looked_at() if k is None else k
-        if isinstance(k, Integral) and k > len(self.classes_):
-            raise ValueError(f"k={k} is more than the {len(self.classes_)} classes.")
+        k = self._check_k(k)
         return self.classes_[self._find(self._queries(X), k)[1]]
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
@@ -366,10 +358,7 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The probabilities.
         """
         check_is_fitted(self)
-        X = self._validated(X)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about names of features
-            return self.estimator_.predict_proba(X)
+        return own_proba(self.estimator_, self._validated(X))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
@@ -388,28 +377,74 @@ class MIPSPredictor(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
+    @available_if(_has_probabilities)
+    def predict_top_proba(
+        self, X: MatrixLike, k: int | None = None, *, tol: float = 0.05
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Find the k classes with the largest scores, and their probabilities.
+
+        For a single input and a large layer, the sum over all classes is estimated from
+        a sample of them, drawn at fit. Where its error may be larger than `tol`, and
+        for several inputs, sparse ones and small layers, all scores are computed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The inputs.
+        k : int, default=None
+            Number of classes; None takes `n_neighbors`, or all if there are fewer.
+        tol : float, default=0.05
+            The largest relative error. Smaller ones take longer; 0 is exact.
+
+        Returns
+        -------
+        classes : ndarray of shape (n_samples, k)
+            The classes of each row, best first.
+        probabilities : ndarray of shape (n_samples, k)
+            Their probabilities.
+        errors : ndarray of shape (n_samples,)
+            Bounds of their relative errors. With a probability of ``1 - delta`` for
+            each input, over the draw of the sample, ``abs(found / exact - 1)`` is not
+            larger for any class of a row, but for rounding; the logarithm is then off
+            by at most ``-log(1 - error)``. 0 for the classifier's own.
+        """
+        check_is_fitted(self)
+        if not isinstance(tol, Real) or isinstance(tol, bool) or not 0.0 <= tol < 1.0:
+            raise ValueError(f"tol must be a number in [0, 1), got {tol!r} instead.")
+        k = self._check_k(k)
+        X = self._validated(X)
+        is_single = X.shape[0] == 1 and not sparse.issparse(X)
+        if is_single and self._class_sample is not None and min(self.delta, tol) > 0.0:
+            found, probabilities, error = self._class_sample.probabilities(
+                self.search_, self._with_ones(X), k, tol, self.delta
+            )
+            if found is not None:
+                classes = self.classes_[found]
+                return classes[None], probabilities[None], np.array([error])
+        probabilities, found = largest_proba(self.estimator_, X, k)
+        return self.classes_[found], probabilities, np.zeros(len(found))
+
+    def _check_k(self, k):
+        """Return the number of classes to find, if there are as many."""
+        if k is None:
+            return self._n_looked_at()
+        if not isinstance(k, Integral) or isinstance(k, bool):
+            raise TypeError(f"k must be an integer, got {k!r} instead.")
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k} instead.")
+        if k > len(self.classes_):
+            raise ValueError(f"k={k} is more than the {len(self.classes_)} classes.")
+        return int(k)
+
     def _n_looked_at(self):
         return min(self.n_neighbors, len(self.classes_))
 
     def _find(self, queries, k):
         """Return the largest products and their classes' positions."""
-        if sparse.issparse(queries) and isinstance(
-            self.search_, BanditNearestNeighbors
-        ):
-            return self._find_sparse(queries, k)
+        is_by_bytes = isinstance(self.search_, BanditNearestNeighbors)
+        if is_by_bytes and sparse.issparse(queries):
+            return largest_products(self.search_._index.all_rows(), queries, k)
         return self.search_.kneighbors(queries, k)
-
-    def _find_sparse(self, queries, k):
-        """Compute all products of sparse queries, which are few multiplications."""
-        weights = self.search_._index.segments[0].rows
-        n_chunk = max(MAX_SCORES // len(weights), 1)
-        products, indices = [], []
-        for start in range(0, queries.shape[0], n_chunk):
-            scores = np.asarray(queries[start : start + n_chunk] @ weights.T)
-            order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            products.append(np.take_along_axis(scores, order, axis=1))
-            indices.append(order)
-        return np.concatenate(products), np.concatenate(indices)
 
     def _queries(self, X):
         """Validate inputs; with intercepts, each is followed by a one."""

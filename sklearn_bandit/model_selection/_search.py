@@ -22,6 +22,7 @@ from .._compat import (
     _fit_context,
     named_scorers,
 )
+from .._core.documentation import DocumentationLinkMixin
 from .._core.typing import MatrixLike
 from ._folds import FoldByFold
 from ._race import Race
@@ -35,7 +36,7 @@ RACE_CONSTRAINTS = {
 }
 
 
-class RacingMixin:
+class RacingMixin(DocumentationLinkMixin):
     """Fold-by-fold elimination for a search of scikit-learn.
 
     A class that uses it has the method `_candidates`, which returns the parameters to

@@ -16,6 +16,7 @@ Data flows one way: validate (``_mips``), lay out (``_index``), choose a route f
 query (``_dispatch``), search without the interpreter (``_search`` and what it calls).
 
 - ``_mips``: the estimator
+- ``_all_scores``: the largest of all scores, where all of them are computed
 - ``_sparse_index``: sparse atoms, whose products are all computed
 - ``_index``: atoms in slots, with norms, components and a sample of coordinates
 - ``_request``: what a call asks for, and how a search answers it
@@ -32,7 +33,11 @@ query (``_dispatch``), search without the interpreter (``_search`` and what it c
 - ``_answer``: what a search returns
 """
 
-# For the searches on a cluster; not part of the public interface.
+# For linear models and searches on a cluster; not part of the public interface.
+from ._all_scores import largest_scores as largest_scores
+from ._calls import check_ids as check_ids
+from ._calls import check_mode as check_mode
+from ._calls import check_n_neighbors as check_n_neighbors
 from ._calls import neighbors_graph as neighbors_graph
 from ._drop_ins import KNeighborsClassifier, KNeighborsRegressor, KNeighborsTransformer
 from ._mips import BanditMIPS

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.utils import assert_all_finite
 
 from ..bandit import split_delta
+from ._all_scores import query_parts
 from ._answer import Answer
 from ._description import describe_queries
 from ._index import SAFE_RANGE
@@ -38,9 +39,6 @@ MIN_FEATURES_BATCH = 5_000
 # Sampling from the atoms themselves reads memory in no order. It breaks even at 20,000
 # coordinates on the most favourable data (measured).
 MIN_FEATURES_ZERO_COPY = 20_000
-
-# Scores from BLAS that are held at a time.
-MAX_SCORES = 1 << 24
 
 # Coordinates of a block when sampling from the atoms themselves: a cache line costs no
 # more than one of its entries.
@@ -252,10 +250,7 @@ def _arm_delta(index, request, n_arms):
 
 def _by_blas(index, queries, stats, request, answer):
     """Compute all inner products."""
-    n_chunk = max(MAX_SCORES // index.n_slots, 1)
-    for start in range(0, len(queries), n_chunk):
-        stop = min(start + n_chunk, len(queries))
-        part = slice(start, stop)
+    for part in query_parts(len(queries), index.n_slots):
         with np.errstate(over="ignore", invalid="ignore"):
             scores = index.scores(queries[part], request.n_jobs)
         index.searcher.pick(
@@ -263,7 +258,7 @@ def _by_blas(index, queries, stats, request, answer):
             stats[part],
             scores,
             request.n_threads,
-            answer.part(start, stop),
+            answer.part(part.start, part.stop),
         )
 
 

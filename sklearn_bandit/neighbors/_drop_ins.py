@@ -14,6 +14,7 @@ from sklearn import neighbors
 from sklearn.utils import check_random_state
 
 from .._compat import brute_force_rows, search_elsewhere, validate_data
+from .._core.documentation import DocumentationLinkMixin
 from .._core.thread_start import start_threads
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
@@ -32,7 +33,7 @@ METRICS = {
 }
 
 
-class IndexedNeighbors:
+class IndexedNeighbors(DocumentationLinkMixin):
     """Neighbours from an index where there would be brute force."""
 
     def fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:

@@ -14,6 +14,7 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
+from .._core.documentation import DocumentationLinkMixin
 from .._core.thread_start import keep_threads
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
@@ -28,7 +29,12 @@ from ._sparse_index import SparseAtomIndex, is_worth_sparse
 MAX_DENSE = 1 << 24
 
 
-class BanditMIPS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BanditMIPS(
+    DocumentationLinkMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+):
     """Maximum inner product search by adaptive sampling of coordinates.
 
     Finds the atoms (rows of the fitted array) that have the largest inner products with

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_random_state
 
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
+from .._core.documentation import DocumentationLinkMixin
 from .._core.thread_start import keep_threads, start_threads
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
@@ -47,7 +48,7 @@ def _too_large(X):
     )
 
 
-class BanditNearestNeighbors(BaseEstimator):
+class BanditNearestNeighbors(DocumentationLinkMixin, BaseEstimator):
     """Exact nearest neighbours, without computing most distances.
 
     Every row is an arm. A copy of the rows in bytes gives bounds of all distances that

@@ -12,10 +12,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
+from ._all_scores import largest_scores
 from ._request import check_products
-
-# Products that are held at a time.
-MAX_SCORES = 1 << 24
 
 # A query of which at most one entry in this number is not zero is searched as a sparse
 # one (measured with TF-IDF of 9,423 texts, 20,000 words: .56 against .84 ms at one
@@ -89,18 +87,15 @@ class SparseAtomIndex:
             queries = np.asarray(queries, dtype=np.float64)
             if SPARSE_RATIO * np.count_nonzero(queries) <= queries.size:
                 queries = sparse.csr_matrix(queries)
-        n_queries = queries.shape[0]
-        products = np.empty((n_queries, request.k))
-        ids = np.empty((n_queries, request.k), dtype=np.int64)
-        n_together = max(MAX_SCORES // self.n_atoms, 1)
-        for first in range(0, n_queries, n_together):
-            scores = self._scores(queries[first : first + n_together])
-            check_products(scores)
-            for i, row in enumerate(scores, start=first):
-                places = _largest(row, request.k)
-                products[i] = row[places]
-                ids[i] = self.ids[places]
-        return products, ids, self._counts(queries)
+        products, places = largest_scores(
+            self._checked_scores, queries, self.n_atoms, request.k
+        )
+        return products, self.ids[places], self._counts(queries)
+
+    def _checked_scores(self, queries):
+        scores = self._scores(queries)
+        check_products(scores)
+        return scores
 
     def _scores(self, queries):
         """Return the inner products of all atoms with some queries."""
@@ -115,11 +110,3 @@ class SparseAtomIndex:
             return np.full(queries.shape[0], self.columns.nnz, dtype=np.intp)
         lengths = np.diff(self.columns.indptr).astype(np.intp)
         return np.asarray((queries != 0).astype(np.intp) @ lengths)
-
-
-def _largest(scores, k):
-    """Return the positions of the k largest, in descending order, ties ascending."""
-    bound = np.partition(scores, len(scores) - k)[len(scores) - k]
-    places = np.flatnonzero(scores >= bound)
-    order = np.argsort(-scores[places], kind="stable")[:k]
-    return places[order]

@@ -17,7 +17,8 @@ What forests predict goes through a fifth, ``_prediction``: packed trees.
 ``_policy`` every number that decides when to sample.
 
 ``_common.pxd`` declares what their kernels share: a block of rows, a split and its
-limits. The docstring of each room says what its modules do.
+limits; ``_bin_sets.pxd``: which bins are occupied. The docstring of each room says what
+its modules do.
 """
 
 from ._data import PackedDataset

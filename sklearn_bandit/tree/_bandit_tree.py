@@ -91,47 +91,13 @@ class BanditTree(
 
     def _fit_tree(self, X, y, sample_weight, check_input):
         data, X = take_dataset(self, X)
-        if check_input:
-            X, y, encoder = self._validate_training(
-                X,
-                y,
-                validate_separately=(
-                    {
-                        "dtype": "numeric",
-                        "accept_sparse": "csc",
-                        "ensure_all_finite": False,
-                    },
-                    {"ensure_2d": False, "dtype": None},
-                ),
-            )
-        else:
-            X, encoder = self._make_encoder(X if issparse(X) else np.asarray(X))
-            X = X if encoder is None else encoder.read_training(X)
-        y = np.atleast_1d(y)
-        if y.ndim == 1:
-            y = y.reshape(-1, 1)
-        codes, classes, n_classes = y, None, None
-        is_classification = isinstance(self, sklearn_tree.DecisionTreeClassifier)
-        if not is_classification:
-            codes = check_regression_targets(y, self.criterion)
-        if len(y) != X.shape[0]:
-            raise ValueError(
-                f"Number of labels={len(y)} does not match number of "
-                f"samples={X.shape[0]}"
-            )
-        weights = None
-        if sample_weight is not None:
-            weights = check_weights(sample_weight, X)
-        if is_classification:
-            classes, codes = encode_classes(y)
+        X, y, encoder = self._check_samples(X, y, check_input)
+        codes, classes, weights = self._encode_targets(X, y, sample_weight)
+        n_classes = None
+        if classes is not None:
             n_classes = np.array([len(labels) for labels in classes], dtype=np.intp)
-            if self.class_weight is not None:
-                by_class = compute_sample_weight(self.class_weight, y)
-                weights = multiply_weights(weights, by_class)
-
         self._order_categories(encoder, X, None, codes, n_classes, weights)
-        random_state = check_random_state(self.random_state)
-        seed = random_state.randint(MAX_INT)
+        seed = check_random_state(self.random_state).randint(MAX_INT)
         n_threads = effective_n_threads(None)
         policy = self._sampling_policy
         n_channels = codes.shape[1] + 2 if classes is None else n_classes.sum()
@@ -152,7 +118,7 @@ class BanditTree(
             packed, codes, n_classes, self.criterion, weights=weights, policy=policy
         )
         # Rows without weight have no part in anything.
-        n_used = len(y) if weights is None else np.count_nonzero(weights)
+        n_used = len(codes) if weights is None else np.count_nonzero(weights)
         counts = None if weights is None else as_counts(weights)
         if counts is not None:
             weights = None
@@ -166,6 +132,46 @@ class BanditTree(
             return self
         self._grow(training_set, classes, seed, counts, weights, self.max_insertions)
         return self
+
+    def _check_samples(self, X, y, check_input):
+        """Check the training set; y becomes two-dimensional, categories numbers."""
+        if check_input:
+            X, y, encoder = self._validate_training(
+                X,
+                y,
+                validate_separately=(
+                    {
+                        "dtype": "numeric",
+                        "accept_sparse": "csc",
+                        "ensure_all_finite": False,
+                    },
+                    {"ensure_2d": False, "dtype": None},
+                ),
+            )
+        else:
+            X, encoder = self._make_encoder(X if issparse(X) else np.asarray(X))
+            X = X if encoder is None else encoder.read_training(X)
+        y = np.atleast_1d(y)
+        return X, y.reshape(-1, 1) if y.ndim == 1 else y, encoder
+
+    def _encode_targets(self, X, y, sample_weight):
+        """Return targets as numbers, classes (None for regression) and weights."""
+        is_classification = isinstance(self, sklearn_tree.DecisionTreeClassifier)
+        if not is_classification:
+            y = check_regression_targets(y, self.criterion)
+        if len(y) != X.shape[0]:
+            raise ValueError(
+                f"Number of labels={len(y)} does not match number of "
+                f"samples={X.shape[0]}"
+            )
+        weights = None if sample_weight is None else check_weights(sample_weight, X)
+        if not is_classification:
+            return y, None, weights
+        classes, codes = encode_classes(y)
+        if self.class_weight is not None:
+            by_class = compute_sample_weight(self.class_weight, y)
+            weights = multiply_weights(weights, by_class)
+        return codes, classes, weights
 
     def _grow(self, training_set, classes, seed, counts, weights, budget):
         """Grow the tree and set the fitted attributes."""

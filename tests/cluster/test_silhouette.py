@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances
 
 from sklearn_bandit.cluster import BanditKMedoids, medoid_silhouette
@@ -194,3 +196,33 @@ def test_radii_of_all_candidates_cover():
             medoids = BanditKMedoids(int(k), random_state=seed).fit(X).medoid_indices_
             n_missed += abs(by_hand(X, medoids).mean() - mean) > radius + 1e-9
     assert n_missed <= 1
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 1e6 + 0.1])
+@pytest.mark.parametrize("n_features", [1, 4, 57])
+def test_equal_samples_are_in_no_cluster_whatever_the_jobs(value, n_features):
+    """scikit-learn's distances of equal rows are 1e-8 or 0, by its chunks."""
+    X = np.full((3, n_features), value)
+    for n_jobs in (1, 2, 3):
+        found = medoid_silhouette(X, [0, 1, 2], n_jobs=n_jobs)
+        np.testing.assert_array_equal(found.samples, 0.0)
+        model = BanditKMedoids("auto", k_range=(2, 3), n_jobs=n_jobs)
+        with pytest.warns(ConvergenceWarning, match="fewer distinct samples"):
+            model.fit(X)
+        assert model.n_clusters_ == 2
+
+
+@pytest.mark.parametrize(
+    ("metric", "layout"),
+    [(metric, np.asarray) for metric in ("euclidean", "cosine", "l1", "nan_euclidean")]
+    + [(metric, sparse.csr_array) for metric in ("euclidean", "cosine", "l1")],
+)
+def test_silhouettes_do_not_depend_on_jobs(metric, layout):
+    X = layout(np.repeat(blobs(100, 3, 5) + 100, 3, axis=0))
+    one, *others = (
+        medoid_silhouette(X, [0, 7, 120, 121], metric=metric, n_jobs=n_jobs)
+        for n_jobs in (1, 2, 3)
+    )
+    for other in others:
+        np.testing.assert_array_equal(one.samples, other.samples)
+        np.testing.assert_array_equal(one.labels, other.labels)

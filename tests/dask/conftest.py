@@ -30,7 +30,7 @@ def threads():
         processes=False,
         n_workers=2,
         threads_per_worker=1,
-        dashboard_address=None,
+        dashboard_address=":0",
         memory_limit=0,
     ) as cluster:
         yield cluster
@@ -42,7 +42,7 @@ def processes():
     from distributed import LocalCluster
 
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="2GB"
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit="2GB"
     ) as cluster:
         yield cluster
 

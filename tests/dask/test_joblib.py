@@ -1,7 +1,10 @@
 """Forests grow through joblib's backends, are identical, and send their data once."""
 
+import os
 import pickle
+import tempfile
 import warnings
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -14,8 +17,14 @@ from sklearn_bandit.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
     RandomPatchesClassifier,
+    _forest_trees,
 )
-from sklearn_bandit.tree._building import TrainingSet, TrainingSetTransfer
+from sklearn_bandit.tree import PackedDataset
+from sklearn_bandit.tree._building import (
+    TrainingSet,
+    TrainingSetFile,
+    TrainingSetTransfer,
+)
 from sklearn_bandit.tree._data import pack_samples
 
 N = 9000
@@ -41,24 +50,85 @@ def test_same_forest(process_client, forest, backend):
     assert_same_forest(other, local)
 
 
-def test_training_set_travels_at_most_once_to_each_worker(process_client):
+def make_training_set(forest, X=X, y=Y):
+    return TrainingSet(pack_samples(forest, X, 1, 0), y[:, None], [2], "gini")
+
+
+@pytest.mark.parametrize("cls", [RandomForestClassifier, ExtraTreesClassifier])
+def test_file_is_mapped(tmp_path, cls):
+    forest = cls(random_state=0).fit(X[:100], Y[:100])
+    training_set = make_training_set(forest)
+    file = TrainingSetFile.write(tmp_path, training_set, forest.estimators_[0])
+    assert len(pickle.dumps(file)) < 1000
+    received = pickle.loads(pickle.dumps(file)).training_set
+    assert isinstance(received.packed.rows, np.memmap)
+    np.testing.assert_array_equal(received.packed.rows, training_set.packed.rows)
+    np.testing.assert_array_equal(received.codes, training_set.codes)
+    # Random thresholds look at bins alone.
+    assert (received.packed.raw is None) == (cls is ExtraTreesClassifier)
+    assert training_set.packed.raw is not None
+
+
+def note_files(monkeypatch):
+    """Return the list of folders that training sets are written to from now on."""
+    folders = []
+    write = TrainingSetFile.write.__func__
+
+    def noted(cls, folder, *args):
+        folders.append(folder)
+        return write(cls, folder, *args)
+
+    monkeypatch.setattr(TrainingSetFile, "write", classmethod(noted))
+    return folders
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files are not shared")
+def test_workers_of_this_machine_map_a_file_once(process_client, tmp_path, monkeypatch):
+    """Nothing else is sent, and the file goes with the fit."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    written = note_files(monkeypatch)
+    forest = RandomForestClassifier(n_estimators=16, max_depth=3, random_state=0)
+    before = bytes_received(process_client)
+    with joblib.parallel_backend("dask"):
+        forest.fit(X, Y)
+    assert bytes_received(process_client) - before < 10_000
+    assert len(written) == 1
+    assert Path(written[0]).parent == tmp_path
+    assert not list(tmp_path.iterdir())
+    local = RandomForestClassifier(**forest.get_params()).fit(X, Y)
+    assert len(written) == 1
+    assert_same_forest(forest, local)
+
+
+@pytest.mark.parametrize("is_dataset", [False, True])
+def test_what_is_in_files_is_not_written_again(tmp_path, monkeypatch, is_dataset):
+    rows = PackedDataset.write(tmp_path / "data", X) if is_dataset else X
+    forest = RandomForestClassifier(n_estimators=3, random_state=0)
+    local = forest.fit(rows, Y)
+    written = note_files(monkeypatch)
+    with joblib.parallel_backend("loky", n_jobs=2):
+        other = RandomForestClassifier(**forest.get_params()).fit(rows, Y)
+    assert len(written) == (os.name == "posix" and not is_dataset)
+    assert_same_forest(other, local)
+
+
+def test_training_set_travels_at_most_once_to_each_worker(process_client, monkeypatch):
     """The second worker has it from the first: one transfer among workers."""
+    monkeypatch.setattr(_forest_trees, "shares_files", lambda backend: False)
     forest = RandomForestClassifier(n_estimators=16, max_depth=3, random_state=0)
     before = bytes_received(process_client)
     with joblib.parallel_backend("dask"):
         forest.fit(X, Y)
     moved = bytes_received(process_client) - before
-    packed = pack_samples(forest, X, 1, 0)
-    training_set = TrainingSet(packed, Y[:, None], [2], "gini")
-    transfer = TrainingSetTransfer(training_set, forest.estimator_)
+    transfer = TrainingSetTransfer(make_training_set(forest), forest.estimator_)
     assert transfer.__sizeof__() > 1e5
     assert moved < 2 * transfer.__sizeof__()
 
 
 def test_pickle_is_as_large_as_bins_and_values():
     forest = RandomForestClassifier(random_state=0).fit(X[:100], Y[:100])
-    packed = pack_samples(forest, X, 1, 0)
-    training_set = TrainingSet(packed, Y[:, None], [2], "gini")
+    training_set = make_training_set(forest)
+    packed = training_set.packed
     n_coarse = int(packed.is_coarse.sum())
     assert n_coarse == 5
     bins_and_labels = X.size + N + packed.bin_low.nbytes + packed.bin_high.nbytes
@@ -84,8 +154,7 @@ def test_loky_maps_memory():
         return {name: isinstance(array, np.memmap) for name, array in arrays.items()}
 
     forest = RandomForestClassifier(random_state=0)
-    packed = pack_samples(forest, np.tile(X, (30, 1)), 1, 0)
-    training_set = TrainingSet(packed, np.tile(Y, 30)[:, None], [2], "gini")
+    training_set = make_training_set(forest, np.tile(X, (30, 1)), np.tile(Y, 30))
     with joblib.parallel_backend("loky", n_jobs=2):
         kinds = joblib.Parallel()(
             joblib.delayed(mapped_arrays)(training_set) for _ in range(2)

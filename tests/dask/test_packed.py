@@ -1,5 +1,7 @@
 """Dask collections as packed data sets."""
 
+from pathlib import Path
+
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -26,6 +28,23 @@ def test_same_files(client, tmp_path, keep_values):
     assert names[0] == names[1]
 
 
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc")
+def test_values_are_not_mapped_when_they_are_removed(client, tmp_path, monkeypatch):
+    """Windows would refuse to remove them."""
+    removed = []
+    unlink = Path.unlink
+
+    def noted(path, missing_ok=False):
+        assert str(path) not in Path("/proc/self/maps").read_text()
+        removed.append(path.name)
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", noted)
+    rows = da.from_array(X, chunks=(1000, 6))
+    sd.write_packed(tmp_path / "a", rows, keep_values=False)
+    assert removed == ["values.npy"]
+
+
 def test_processes_and_frames(process_client, tmp_path):
     frame = pd.DataFrame(X.astype(np.float32)).add_prefix("x")
     data = sd.write_packed(tmp_path / "a", dd.from_pandas(frame, npartitions=3))
@@ -41,4 +60,4 @@ def test_what_cannot_be_written(client, tmp_path):
     with pytest.raises(TypeError, match="must be a dask array"):
         sd.write_packed(tmp_path / "a", X)
     with pytest.raises(FileNotFoundError, match="A worker does not see"):
-        _packed._write(None, str(tmp_path / "b"), 0)
+        _packed._write(None, 0, str(tmp_path / "b"))

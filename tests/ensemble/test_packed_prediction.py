@@ -2,12 +2,14 @@
 
 import copy
 import pickle
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
 from scipy.sparse import csr_matrix
+from sklearn import config_context
 from sklearn import ensemble as sk_ensemble
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits
@@ -17,7 +19,10 @@ from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import (
 
 from sklearn_bandit import ensemble
 from sklearn_bandit.ensemble._boosting._prediction.packed_forms import packed_boosters
-from sklearn_bandit.ensemble._forest_prediction import packed_forests
+from sklearn_bandit.ensemble._forest_prediction import (
+    MIN_VALUES_UNCHECKED,
+    packed_forests,
+)
 
 FORESTS = [
     (ensemble.RandomForestClassifier, sk_ensemble.RandomForestClassifier),
@@ -175,6 +180,40 @@ def test_bad_input_is_refused_before_and_after_packing(n_calls):
         model.predict(csr_matrix(np.where(X > 15, np.nan, X)))
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.parametrize("predict_delta", [0.0, 0.01])
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e39])
+def test_infinite_values_among_many_are_refused_as_among_few(value, predict_delta):
+    """Those of many samples are found while they are read; 1e39 is none of float32."""
+    X, y = noisy(3, 30_000)
+    model = ensemble.RandomForestClassifier(
+        60, max_depth=3, predict_delta=predict_delta, n_jobs=2, random_state=0
+    ).fit(X[:500], y[:500])
+    expected = model.predict(X)
+    bad = X.astype(np.float64)
+    bad[-1, 4] = value
+    assert bad.size > MIN_VALUES_UNCHECKED
+    with pytest.raises(ValueError, match="infinity") as refused:
+        model.predict(bad[-10:])
+    for samples in (bad, np.asfortranarray(bad), bad[:, ::-1][:, ::-1]):
+        with pytest.raises(ValueError, match=re.escape(str(refused.value))):
+            model.predict(samples)
+        with config_context(assume_finite=True):
+            found = model.predict(samples)
+        np.testing.assert_array_equal(found[:-1], expected[:-1])
+
+
+@pytest.mark.parametrize("predict_delta", [0.0, 0.01])
+def test_missing_values_among_many_are_predicted_as_among_few(predict_delta):
+    X, y = noisy(3, 30_000)
+    X[::1000, 1] = np.nan
+    model = ensemble.RandomForestClassifier(
+        60, max_depth=5, predict_delta=predict_delta, n_jobs=2, random_state=0
+    ).fit(X[:500], y[:500])
+    few = [model.predict(X[i : i + 3000]) for i in range(0, len(X), 3000)]
+    np.testing.assert_array_equal(model.predict(X), np.concatenate(few))
+
+
 @pytest.mark.parametrize("Forest", [pair[0] for pair in FORESTS[:3]])
 def test_few_trees_disagree_with_all_at_most_delta(Forest):
     X, y = load_digits(return_X_y=True)
@@ -189,6 +228,65 @@ def test_few_trees_disagree_with_all_at_most_delta(Forest):
     np.testing.assert_array_equal(
         np.concatenate([model.predict(X[i : i + 1]) for i in range(40)]), found[:40]
     )
+
+
+def noisy(n_classes, n_samples):
+    """Samples with noisy classes: many votes are close."""
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(n_samples, 5)).astype(np.float32)
+    y = (X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=n_samples)).argsort().argsort()
+    return X, y * n_classes // n_samples
+
+
+@pytest.mark.parametrize("parameters", [{}, {"min_samples_leaf": 10}])
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_close_votes_disagree_with_all_trees_at_most_delta(n_classes, parameters):
+    """On samples that were not trained on, and on those whose margin is small."""
+    X, y = noisy(n_classes, 8000)
+    model = ensemble.RandomForestClassifier(
+        200, max_depth=8, random_state=0, n_jobs=2, **parameters
+    ).fit(X[:1000], y[:1000])
+    test = X[1000:]
+    shares = np.sort(model.predict_proba(test), axis=1)
+    is_close = shares[:, -1] - shares[:, -2] < 0.05
+    exact = model.predict(test)
+    differs = model.set_params(predict_delta=0.05).predict(test) != exact
+    assert model.count_trees(test).mean() < 180
+    assert is_close.sum() > 300
+    assert differs.mean() <= 0.05
+    assert differs[is_close].mean() <= 0.05
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, csr_matrix])
+def test_what_a_row_asks_does_not_depend_on_other_rows(make):
+    """Open rows of many blocks go on together, in whatever thread they are."""
+    X, y = noisy(3, 30_000)
+    model = ensemble.RandomForestClassifier(100, max_depth=8, random_state=0)
+    model.fit(X[:1000], y[:1000])
+    model.set_params(predict_delta=0.01)
+    few = [X[i : i + 2000] for i in range(0, len(X), 2000)]
+    found = np.concatenate([model.predict(part) for part in few])
+    n_asked = np.concatenate([model.count_trees(part) for part in few])
+    assert len(np.unique(n_asked)) > 8
+    for n_jobs in (1, 2, 3):
+        model.set_params(n_jobs=n_jobs)
+        np.testing.assert_array_equal(model.predict(make(X)), found)
+        np.testing.assert_array_equal(model.count_trees(make(X)), n_asked)
+    alone = [model.predict(X[i : i + 1])[0] for i in range(50)]
+    np.testing.assert_array_equal(alone, found[:50])
+
+
+def test_missing_values_wait_with_others():
+    X, y = noisy(3, 30_000)
+    X[::7, 0] = np.nan
+    model = ensemble.RandomForestClassifier(100, max_depth=8, random_state=0)
+    model.fit(X[:1000], y[:1000])
+    model.set_params(predict_delta=0.01)
+    found = model.predict(X)
+    few = np.concatenate(
+        [model.predict(X[i : i + 2000]) for i in range(0, len(X), 2000)]
+    )
+    np.testing.assert_array_equal(few, found)
 
 
 def test_a_row_that_asks_all_trees_gets_the_class_of_all():

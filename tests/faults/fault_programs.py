@@ -15,8 +15,11 @@ from fault_families import answer, make_data, make_family
 from fork_models import MODELS
 from scipy.linalg import blas
 from sklearn_bandit._core.threads import effective_n_threads
+from sklearn_bandit.cluster._distances.blas_buffers import n_buffers
 from threadpoolctl import threadpool_limits
 
+from sklearn_bandit.cluster._distances import ARM_TILE
+from sklearn_bandit.cluster._distances.dense import DenseDistances
 from sklearn_bandit.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -137,6 +140,39 @@ def fit_within(family, n_threads, megabytes):
         outcome = _outcome(lambda: answer(make_family(family).fit(X, y), X))
         del freed
         return outcome
+
+
+def multiply_within(megabytes):
+    """Compute distances in two threads, and again with little memory left.
+
+    Returns
+    -------
+    list
+        How many buffers of BLAS are known of after the first time and in a fork, and
+        what `_outcome` says of the second time.
+    """
+    import resource
+
+    os.environ["OMP_NUM_THREADS"] = "2"
+    with threadpool_limits(2, "openmp"):
+        X = np.random.default_rng(0).standard_normal((8192, 100)).astype(np.float32)
+        distances = DenseDistances(X, "euclidean", np.arange(len(X)), 2)
+        arms, out = np.arange(4096), np.empty((8, 1024, ARM_TILE), np.float32)
+        with distances.threads():
+            # Other processes may keep the threads from running at the same time.
+            for _ in range(1000):
+                distances.tiles(arms, 0, 1024, out)
+                if n_buffers() == 2:
+                    break
+            known = n_buffers()
+            with multiprocessing.get_context("fork").Pool(1) as pool:
+                in_fork = pool.apply(n_buffers)
+            freed = _take_freed_memory()
+            limit = _pages(0) * resource.getpagesize() + (megabytes << 20)
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            outcome = _outcome(lambda: distances.tiles(arms, 0, 1024, out))
+            del freed
+    return [known, in_fork, outcome]
 
 
 def grow_within(model, n_threads, room):

@@ -6,7 +6,7 @@ import sys
 import pytest
 from fault_families import FAMILIES
 from fault_processes import run_apart
-from fault_programs import fit_within, grow_within, memory_growth
+from fault_programs import fit_within, grow_within, memory_growth, multiply_within
 
 from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -52,6 +52,11 @@ def test_memory_runs_out_in_the_threads_of_a_tree(model, n_threads):
     assert code == 0
     assert outcomes[0] == "memory"
     assert outcomes[-1] == "done"
+
+
+def test_buffers_of_blas_are_looked_for_once():
+    """They take 128 MB each and are kept: 64 are enough for what comes after."""
+    assert run_apart(multiply_within, 64) == (0, [2, 0, "done"])
 
 
 @pytest.mark.slow

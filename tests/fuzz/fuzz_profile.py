@@ -17,7 +17,7 @@ from fuzz_worker import Worker
 from hypothesis import HealthCheck, Phase, given, settings
 
 CASES = int(os.environ.get("SKLEARN_BANDIT_FUZZ", "0"))
-N_TESTS = 35
+N_TESTS = 49
 SECONDS = float(os.environ.get("SKLEARN_BANDIT_FUZZ_SECONDS", "300"))
 FAILURES = Path(__file__).parents[2] / "build" / "fuzz" / "failures.jsonl"
 

@@ -9,32 +9,49 @@ from fuzz_checks import (
     require_equal_pickles,
     require_finite,
 )
-from fuzz_data import VALUES
+from fuzz_data import SPARSE_LAYOUTS, VALUES
 from fuzz_profile import fuzzed
 from fuzz_strategies import PLAIN_VALUES, clustering_cases
 from sklearn.metrics import pairwise_distances
+
+from sklearn_bandit.cluster._distances.sparse_rows import GUARD
 
 FLOATS = {"dtypes": ("float64", "float32")}
 ANY_WEIGHTS = ("none", "counts", "some zero", "real")
 FAST = ("euclidean", "sqeuclidean", "manhattan")
 
 
-def require_consistent(model, D, weights, cancelled=0.0):
+def require_consistent(model, D, weights, error=0.0, smallest=0.0):
     """Labels and inertia are those of the distances to the medoids, recomputed.
 
-    `cancelled` is what a distance may have lost by cancellation.
+    A distance of the model may be off by `error` times itself, and by `smallest`.
     """
     weights = np.ones(len(D)) if weights is None else weights
     medoids = model.medoid_indices_
     assert len(set(medoids.tolist())) == len(medoids)
     assert (weights[medoids] > 0).all()
-    room = 1e-3 * np.abs(D).max() + 1e-300 + cancelled
     nearest = D.min(axis=1)
+    # The label's distance may be too small, that of the nearest too large.
+    room = 2 * (error * np.abs(nearest) + smallest)
     assert (D[np.arange(len(D)), model.labels_] <= nearest + room).all()
-    inertia = np.sum(weights * nearest)
-    np.testing.assert_allclose(
-        model.inertia_, inertia, rtol=1e-3, atol=room * weights.sum()
-    )
+    # Sums of positive and negative distances cancel.
+    terms = weights * nearest
+    sum_error = error + len(D) * np.finfo(float).eps
+    room = sum_error * np.abs(terms).sum() + smallest * weights.sum()
+    assert abs(model.inertia_ - terms.sum()) <= room
+
+
+def distance_error(case, metric, d):
+    """Return the bound of the error of a distance that comes from d differences.
+
+    Each difference is rounded, its square or absolute value, each of the additions, and
+    the root. Of sparse rows two norms and a product are sums of d squares, which may
+    be as large as the distance over `GUARD`.
+    """
+    eps = np.finfo(case["X"]["dtype"]).eps
+    if case["X"]["layout"] in SPARSE_LAYOUTS and metric != "manhattan":
+        return eps + 2 * (d + 2) * np.finfo(float).eps / GUARD
+    return (d + 2) * eps
 
 
 def require_silhouettes(silhouettes, n_clusters):
@@ -87,23 +104,21 @@ def test_labels_and_inertia_are_those_of_the_medoids(case):
     except Refused:
         return
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)
-    # In units in which squares do not overflow or underflow.
-    unit = max(np.abs(X).max(), 1e-300)
+    # In units, a power of two, in which squares do not overflow or underflow.
+    unit = 2.0 ** np.frexp(max(np.abs(X).max(), 1e-300))[1]
     centers = X[model.medoid_indices_]
     D = pairwise_distances(X / unit, centers / unit, metric="cityblock")
     if metric != "manhattan":
         D = ((X[:, None] / unit - centers / unit) ** 2).sum(axis=2)
         D = D if metric == "sqeuclidean" else np.sqrt(D)
-    # Distances of sparse rows are scikit-learn's, from products: they cancel.
-    cancelled = 0.0
-    if case["X"]["layout"] == "csr" and metric != "manhattan":
-        cancelled = 32 * np.finfo(float).eps * ((X / unit) ** 2).sum(axis=1).max()
-        cancelled = cancelled if metric == "sqeuclidean" else np.sqrt(cancelled)
     model.inertia_ /= unit
     if metric == "sqeuclidean":
         model.inertia_ /= unit
+    # Squares of differences that are below this share of the largest are zero.
+    smallest = X.shape[1] * np.sqrt(np.finfo(case["X"]["dtype"]).tiny) * D.max()
     if np.isfinite(model.inertia_) and model.inertia_ > 0 and unit > 1e-30:
-        require_consistent(model, D, weights, cancelled)
+        error = distance_error(case, metric, X.shape[1])
+        require_consistent(model, D, weights, error, smallest)
 
 
 @fuzzed(

@@ -52,7 +52,7 @@ def test_multiplications_are_those_of_entries():
 
 
 def test_many_queries_go_in_parts(monkeypatch):
-    name = "sklearn_bandit.neighbors._sparse_index.MAX_SCORES"
+    name = "sklearn_bandit.neighbors._all_scores.MAX_SCORES"
     monkeypatch.setattr(name, 450)
     atoms, queries = matrix(200), matrix(7, 0.02, seed=1)
     require_exact(atoms, queries, *BanditMIPS(3).fit(atoms).kneighbors(queries))

@@ -5,9 +5,10 @@
   ``prepared_rows``, ``tiles``, ``rows``, ``row_sums`` and ``panels``
 - ``blocks``: metrics of scikit-learn, precomputed distances
 - ``callables``: a function of the user's
-- ``between``: distances of the rows of two arrays, for prediction
+- ``between``: distances of the rows of two arrays, for prediction; ``sparse_rows``:
+  those of sparse ones
 - ``cache``: distances that are kept, within a number of bytes
-- ``scaling``, ``blas_threads``, ``blas_buffers``: what they share
+- ``metrics``, ``scaling``, ``blas_threads``, ``blas_buffers``: what they share
 """
 
 from scipy import sparse

@@ -84,7 +84,7 @@ class PairwiseDistances(BlockDistances):
         X, Y = self._X[samples], self._X[medoids]
         block = distances_between(X, Y, self._metric, self._params, self._n_jobs)
         if self._metric in FAST_METRICS:
-            # Cancellation leaves a trace of the norm.
+            # Zeros are far from all others under the cosine, not from themselves.
             block[samples[:, None] == medoids] = 0.0
         return block
 

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from .base import Distances, tiles_shape
-from .between import FAST_METRICS
+from .between import FAST_METRICS, SERIAL_SIZE
 from .blas_threads import one_blas_thread
 from .prepared_rows import prepare_rows
 from .row_sums import add_rows, project_rows
@@ -15,9 +15,6 @@ from .tiles import ARM_TILE, KINDS, fill_tiles
 
 # Multiply-adds between two chances for a signal to be seen: 0.1-0.3 s on two cores.
 WORK_PER_CALL = 5e9
-
-# Numbers in X below which one thread computes the distances.
-SERIAL_SIZE = 2**14
 
 # Rows of the matrix that are computed before they are copied to its other triangle; a
 # matrix that takes fewer operations than the second, 0.02 ms, is computed whole.
@@ -29,6 +26,11 @@ WHOLE_MATRIX = 2**17
 # the distances to 512 references stay in a cache of 32 MB.
 KEPT_COST = 100
 KEPT_SAMPLES = 16_384
+
+# The centre is zero if its norm is no more than this times the root mean square of the
+# distances from it: squared norms are then about twice as large as centred, and rows
+# of float32, which exact distances need as they are, serve as tiles too.
+CENTRED = 1.0
 
 # Rows from which the centre and the scale are estimated; neither needs to be exact.
 N_SCALE = 4096
@@ -63,9 +65,12 @@ class DenseDistances(Distances):
 
     @cached_property
     def _rows(self):
-        if self.dtype == np.float32:
+        X, order, centre, scale, is_cosine = self._source
+        if self.dtype == np.float32 and not centre.any():
             return self._tiles
-        return prepare_rows(*self._source, self.dtype, self._n_threads)
+        # As they are, but for the scale, a power of two: centring would round them.
+        origin, n_threads = np.zeros_like(centre), self._n_threads
+        return prepare_rows(X, order, origin, scale, is_cosine, self.dtype, n_threads)
 
     def threads(self):
         return one_blas_thread()
@@ -163,7 +168,13 @@ class DenseDistances(Distances):
 
     def _fill(self, arms, out):
         """Write the distances of some arms to the leading positions."""
-        fill_rows(*self._rows, self._kind, arms, out, self._n_threads)
+        rows, squares = self._rows
+        own = rows[arms], squares[arms]
+        fill_rows(rows, squares, self._kind, *own, out, self._n_threads)
+        if self._kind == KINDS["cosine"]:
+            # Zeros are far from all others, not from themselves.
+            inside = np.flatnonzero(arms < out.shape[1])
+            out[inside, arms[inside]] = 0.0
         if self.scale != 1.0:
             with np.errstate(over="ignore"):  # their sum is checked
                 out *= 1.0 / self.scale
@@ -184,4 +195,6 @@ def _centre_and_scale(X, order, kind):
     if kind == "manhattan":
         return centre, power_of_two(np.abs(sample).sum(axis=1).mean(), exponent)
     size = np.sqrt(np.vdot(sample, sample) / len(sample))
-    return np.ldexp(middle, exponent), power_of_two(size, exponent)
+    if np.linalg.norm(middle) > CENTRED * size:
+        centre = np.ldexp(middle, exponent)
+    return centre, power_of_two(size, exponent)

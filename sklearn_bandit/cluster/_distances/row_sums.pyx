@@ -12,7 +12,12 @@ from scipy.linalg.cython_blas cimport sgemm
 from sklearn_bandit._core.openmp cimport thread_num
 from sklearn_bandit._core.simd cimport restrict_const_float, restrict_float, simd_void
 
-from .blas_buffers cimport check_buffers
+from .blas_buffers cimport (
+    begin_product,
+    end_product,
+    release_buffers,
+    reserve_buffers,
+)
 
 cdef enum:
     # Rows that a thread multiplies with a few vectors at a time, and rows that it adds
@@ -51,12 +56,15 @@ def project_rows(
         return
     n_threads = min(n_threads, n_blocks)
     gathered = np.empty((n_threads, PROJECTED, d), dtype=np.float32)
-    check_buffers(n_threads)
-    for t in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
-        _project(
-            X, arms, t * PROJECTED, min(PROJECTED, n - t * PROJECTED), vectors,
-            &gathered[thread_num(), 0, 0], &out[t * PROJECTED, 0],
-        )
+    reserve_buffers(n_threads)
+    try:
+        for t in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
+            _project(
+                X, arms, t * PROJECTED, min(PROJECTED, n - t * PROJECTED), vectors,
+                &gathered[thread_num(), 0, 0], &out[t * PROJECTED, 0],
+            )
+    finally:
+        release_buffers(n_threads)
 
 
 cdef void _project(
@@ -71,16 +79,19 @@ cdef void _project(
     cdef Py_ssize_t d = X.shape[1], i
     cdef int m = width, k = vectors.shape[0], depth = d
     cdef float one = 1.0, zero = 0.0
+    cdef long n_running
     cdef const float* rows = &X[arms[first], 0]
 
     if arms[first + width - 1] - arms[first] != width - 1:
         for i in range(width):
             memcpy(gathered + i * d, &X[arms[first + i], 0], d * sizeof(float))
         rows = gathered
+    n_running = begin_product()
     sgemm(
         "T", "N", &k, &m, &depth, &one, <float*> &vectors[0, 0], &depth,
         <float*> rows, &depth, &zero, out, &k,
     )
+    end_product(n_running)
 
 
 def add_rows(

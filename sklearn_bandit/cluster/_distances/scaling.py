@@ -2,9 +2,10 @@
 
 import numpy as np
 
-# Between these, squares and sums of squares neither over- nor underflow.
+# Between these, squares and sums of squares neither over- nor underflow: not even the
+# square of a difference in the last digit.
 SAFE_RANGE = {
-    np.dtype(np.float32): (1e-15, 1e15),
+    np.dtype(np.float32): (1e-9, 1e15),
     np.dtype(np.float64): (1e-120, 1e120),
 }
 
@@ -16,7 +17,11 @@ def power_of_two(size, exponent=0):
     """Return the power of two that brings ``size * 2**exponent`` into [1/2, 1)."""
     if not size > 0:
         return 1.0
-    exponent += int(np.frexp(size)[1])
+    return scale_of(exponent + int(np.frexp(size)[1]))
+
+
+def scale_of(exponent):
+    """Return the scale of numbers that have this exponent."""
     return 2.0 ** -min(max(exponent, -MAX_EXPONENT), MAX_EXPONENT)
 
 

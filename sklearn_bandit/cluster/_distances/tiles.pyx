@@ -21,7 +21,12 @@ from scipy.linalg.cython_blas cimport sgemm
 from sklearn_bandit._core.openmp cimport thread_num
 from sklearn_bandit._core.simd cimport restrict_const_float, restrict_float, simd_void
 
-from .blas_buffers cimport check_buffers
+from .blas_buffers cimport (
+    begin_product,
+    end_product,
+    release_buffers,
+    reserve_buffers,
+)
 from .metrics cimport COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, TILE
 from .panels cimport PANEL, panel_absolute, transpose_rows
 
@@ -97,6 +102,7 @@ def fill_tiles(
     """
     cdef Py_ssize_t n_tiles = out.shape[0], n_arms = arms.shape[0], d = X.shape[1]
     cdef Py_ssize_t m = stop - start, t, p, n_parts, length, first
+    cdef int n_buffers
     cdef float[:, :, ::1] gathered = np.empty((n_threads, TILE, d), dtype=np.float32)
     cdef float[:, ::1] norms = np.zeros((n_threads, TILE), dtype=np.float32)
     cdef float[:, ::1] panels = np.empty(
@@ -112,24 +118,27 @@ def fill_tiles(
     length = (m + n_parts - 1) // n_parts
     # A thread without a task would only be waited for.
     n_threads = min(n_threads, n_tiles * n_parts)
-    if kind != MANHATTAN:
-        check_buffers(n_threads)
-    for p in prange(
-        n_tiles * n_parts, nogil=True, schedule="dynamic", num_threads=n_threads
-    ):
-        t = p // n_parts
-        first = p % n_parts * length
-        _tile(
-            &samples,
-            Part(
-                &arms[t * TILE], <int> min(TILE, n_arms - t * TILE), start + first,
-                <int> (min(first + length, m) - first), &out[t, first, 0],
-            ),
-            Scratch(
-                &gathered[thread_num(), 0, 0], &norms[thread_num(), 0],
-                &panels[thread_num(), 0],
-            ),
-        )
+    n_buffers = 0 if kind == MANHATTAN else n_threads
+    reserve_buffers(n_buffers)
+    try:
+        for p in prange(
+            n_tiles * n_parts, nogil=True, schedule="dynamic", num_threads=n_threads
+        ):
+            t = p // n_parts
+            first = p % n_parts * length
+            _tile(
+                &samples,
+                Part(
+                    &arms[t * TILE], <int> min(TILE, n_arms - t * TILE), start + first,
+                    <int> (min(first + length, m) - first), &out[t, first, 0],
+                ),
+                Scratch(
+                    &gathered[thread_num(), 0, 0], &norms[thread_num(), 0],
+                    &panels[thread_num(), 0],
+                ),
+            )
+    finally:
+        release_buffers(n_buffers)
 
 
 cdef void _tile(const Samples* samples, Part part, Scratch scratch) noexcept nogil:
@@ -141,6 +150,7 @@ cdef void _tile(const Samples* samples, Part part, Scratch scratch) noexcept nog
     cdef float* gathered = scratch.gathered
     cdef float* row
     cdef float one = 1.0, zero = 0.0
+    cdef long n_running
 
     for i in range(padded):
         # The padding repeats an arm: any finite numbers will do.
@@ -151,10 +161,12 @@ cdef void _tile(const Samples* samples, Part part, Scratch scratch) noexcept nog
         _manhattan_tile(gathered, padded, references, m, d, scratch.panel, part.out)
     else:
         # Column-major BLAS sees the tile as (arms, references).
+        n_running = begin_product()
         sgemm(
             "T", "N", &padded, &m, &depth, &one, gathered, &depth,
             <float*> references, &depth, &zero, part.out, &ld,
         )
+        end_product(n_running)
         for j in range(m):
             row = part.out + j * TILE
             _finish_row(

@@ -120,6 +120,12 @@ class Index:
         """Return the ids of positions."""
         return positions if self.ids is None else self.ids[positions]
 
+    def all_rows(self):
+        """Return the rows that are present, in the order of their ids."""
+        if len(self.segments) == 1 and self.segments[0].is_present.all():
+            return self.segments[0].rows
+        return np.concatenate([part.rows[part.is_present] for part in self.segments])
+
     def own_queries(self):
         """Yield blocks of the rows themselves, with their positions."""
         for segment in self.segments:

@@ -41,7 +41,7 @@ from .parts import (
 from .subsample import grow_on_subsample, pays_to_subsample
 from .subtrees import grow_in_subtrees
 from .training_set import TrainingSet, as_counts
-from .transfer import TrainingSetTransfer
+from .transfer import TrainingSetFile, TrainingSetTransfer, is_mapped
 
 __all__ = [
     "PARAMETER_CONSTRAINTS",
@@ -49,6 +49,7 @@ __all__ = [
     "SamplingPolicy",
     "TargetCodes",
     "TrainingSet",
+    "TrainingSetFile",
     "TrainingSetTransfer",
     "as_counts",
     "as_read",
@@ -58,6 +59,7 @@ __all__ = [
     "grow_on_subsample",
     "grow_top",
     "grow_tree",
+    "is_mapped",
     "join_parts",
     "leaf_places",
     "open_leaves",

@@ -126,9 +126,7 @@ def _grow(tree, training_set, subtree, counts, min_rows=0):
         min_rows=min_rows,
     )
     buffer = training_set.take_buffer()
-    grown = grow_nodes(tree, training_set, growth, buffer)
-    subtree.nodes, subtree.values = grown.nodes.copy(), grown.values.copy()
-    subtree.height, subtree.cost = grown.depth, grown.cost
+    subtree.keep(grow_nodes(tree, training_set, growth, buffer))
     training_set.buffers.append(buffer)
 
 

@@ -60,6 +60,12 @@ class Subtree:
         self.n_saved = n_saved
         self.subtrees = {}
 
+    def keep(self, grown):
+        """Copy the nodes that `grow_nodes` has grown out of the buffer's memory."""
+        self.nodes, self.values = grown.nodes.copy(), grown.values.copy()
+        self.height, self.cost = grown.depth, grown.cost
+        self.n_saved = grown.n_saved
+
     def join(self):
         """Put the subtrees in the place of leaves, keeping the order of nodes."""
         if not self.subtrees:
@@ -161,10 +167,7 @@ def grow_subtrees(
             gained=subtree.gained,
             n_saved=subtree.n_saved,
         )
-        grown = grow_nodes(estimator, training_set, growth, buffer)
-        subtree.nodes, subtree.values = grown.nodes.copy(), grown.values.copy()
-        subtree.height, subtree.cost = grown.depth, grown.cost
-        subtree.n_saved = grown.n_saved
+        subtree.keep(grow_nodes(estimator, training_set, growth, buffer))
         training_set.buffers.append(buffer)
         if max_rows:
             divide(estimator, subtree, max_rows)

@@ -8,7 +8,8 @@
   read and counted; ``byte_bins``: bytes that are their own bins
 - ``value_ranks``: ranks of the values that share a bin, in all samples of a small data
   set; ``local_ranks``: ranks for bins in a small node
-- ``categories``: numbers in the place of categories; ``target_order``: their order
+- ``categories``: numbers in the place of categories; ``target_order``: their order;
+  ``category_splits``: sets of categories in scikit-learn's nodes
 - ``bootstrap``: bootstrap samples as counts
 
 Estimators, those of ensembles too, use what is exported here.

@@ -2,7 +2,8 @@
 
 Trees are grown on numbers, and remain trees of numbers: `CategoryEncoder` puts a number
 in the place of each category, `CategoricalInputMixin` has an estimator do so wherever
-it takes samples. The numbers are those of ``target_order``.
+it takes samples. The numbers are those of ``target_order``; ``category_splits`` writes
+a tree of such numbers with sets of categories.
 """
 
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from sklearn_bandit._compat import (
 )
 from sklearn_bandit._core.validation import unique_inverse
 
+from .category_splits import CategorySplits
 from .packing import allows_missing
 from .target_order import TargetOrder
 
@@ -49,13 +51,15 @@ class CategoryEncoder:
         self.categories_ = {}
         self.codes_ = {}
 
-    def transform(self, X):
+    def transform(self, X, skip=()):
         """Put numbers in the place of categories.
 
         Parameters
         ----------
         X : {array-like, data frame} of shape (n_samples, n_features)
             Samples.
+        skip : array-like of int, default=()
+            Features whose categories become their places among the sorted ones instead.
 
         Returns
         -------
@@ -65,7 +69,8 @@ class CategoryEncoder:
         """
         numbers = self._read(X)
         for feature in self._encoders:
-            numbers[:, feature] = self._look_up(numbers[:, feature], feature)
+            if feature not in skip:
+                numbers[:, feature] = self._look_up(numbers[:, feature], feature)
         return numbers
 
     def transform_columns(self, values, features):
@@ -144,6 +149,18 @@ class CategoryEncoder:
                 )
                 self.codes_[feature] = order.means
                 numbers[:, column] = order.training_codes()
+
+    def category_splits(self):
+        """Return what writes trees with sets of categories, for other tools.
+
+        Returns
+        -------
+        CategorySplits
+            Its ``convert(tree_)`` returns a tree with sets of categories, which sends
+            what its ``transform(X)`` returns to the same leaves. It needs scikit-learn
+            1.10 or later.
+        """
+        return CategorySplits(self)
 
     def __eq__(self, other):
         """Whether another encoder gives the same numbers."""

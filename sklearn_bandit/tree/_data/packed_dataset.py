@@ -7,6 +7,7 @@ description of the folder is written last, so that half a data set is none.
 """
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -155,7 +156,8 @@ class PackedDataset:
                 for start in range(0, len(X), n_rows):
                     values[start : start + n_rows] = as_read(X[start : start + n_rows])
                 X = values
-            return folder.finish(X, max_bins, keep_values, random_state)
+            about = folder.write_bins(X, max_bins, random_state)
+            return folder.finish(about, keep_values)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -289,20 +291,18 @@ class PackedFolder:
     def __exit__(self, kind: Any, *_: Any) -> None:
         if kind is not None:  # nothing is left of what is not complete
             for file in self.path.iterdir():
-                file.unlink()
+                # On Windows the arrays that the error holds are still mapped.
+                with suppress(PermissionError):
+                    file.unlink()
 
     def create(self, name: str, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
         """Create an array, mapped into memory, whose elements are zero."""
         return np.lib.format.open_memmap(self.path / f"{name}.npy", "w+", dtype, shape)
 
-    def finish(
-        self,
-        X: np.ndarray,
-        max_bins: int,
-        keep_values: bool,
-        random_state: RandomState,
-    ) -> PackedDataset:
-        """Write the bins and the description; return the data set, opened."""
+    def write_bins(
+        self, X: np.ndarray, max_bins: int, random_state: RandomState
+    ) -> dict[str, Any]:
+        """Write the bins, and what is known of them; return the description."""
         X = np.asarray(X)
         stride = row_stride(X.shape[1])
         rows = self.create("rows", np.uint8, (X.shape[0], stride))
@@ -313,16 +313,23 @@ class PackedFolder:
             np.save(self.path / f"{name}.npy", getattr(packed, name))
         for array in (rows, columns):
             array.flush()
-        about = {
+        return {
             "format": FORMAT,
             "shape": X.shape,
             "stride": stride,
             "max_bins": max_bins,
-            "has_values": keep_values,
             "dtype": as_read(X[:1]).dtype.name,
         }
+
+    def finish(self, about: dict[str, Any], keep_values: bool) -> PackedDataset:
+        """Write the description; return the data set, opened.
+
+        The values, if they are not kept, must not be mapped any more: Windows does not
+        remove a file that is.
+        """
         if not keep_values:
             (self.path / "values.npy").unlink(missing_ok=True)
+        about = {**about, "has_values": keep_values}
         (self.path / DESCRIPTION).write_text(json.dumps(about))
         return PackedDataset(self.path)
 

@@ -1,7 +1,8 @@
 """Prediction by forests, with the results of scikit-learn's trees, only faster.
 
 - ``packing``: the trees of a forest as nodes of eight bytes, or (``grouping``) as
-  groups of nodes for AVX-512; ``walk.h``, ``node_groups.h``: how rows pass through them
+  groups of nodes for AVX-512; ``walk`` (``walk.h``, ``node_groups.h``): how rows pass
+  through them
 - ``source_tree``: a tree of scikit-learn as its arrays; ``leaf_values``: its leaves as
   one word each
 - ``row_blocks``: samples, dense or sparse, a block of rows at a time

@@ -31,7 +31,7 @@ def block_rows(PackedTrees packed):
     return max(LEAST_BLOCK_ROWS, max(BLOCK_BYTES, tree_bytes) // row_bytes)
 
 
-def average(PackedTrees packed, X, int n_threads):
+def average(PackedTrees packed, X, int n_threads, check=None):
     """Average the predictions of all trees.
 
     Parameters
@@ -42,6 +42,8 @@ def average(PackedTrees packed, X, int n_threads):
         The samples.
     n_threads : int
         Threads to use.
+    check : callable, optional
+        Called in the end if there are missing or infinite values in a dense X.
 
     Returns
     -------
@@ -68,6 +70,8 @@ def average(PackedTrees packed, X, int n_threads):
             _average_blocks(packed, blocks, interrupts, payloads, sums)
     if interrupts.seen:
         raise interrupts.error
+    if check is not None and not blocks.is_finite:
+        check()
     return np.asarray(sums)
 
 

@@ -23,6 +23,7 @@ cdef class RowBlocks:
     cdef const int[::1] indices
     cdef const int[::1] starts
     cdef float[:, ::1] buffers              # of each thread; zeros if sparse
+    cdef unsigned char[::1] not_finite      # whether a thread has read such a value
 
     cdef void load(self, Py_ssize_t block, int thread, Rows* rows) noexcept nogil
     cdef void release(self, Py_ssize_t block, int thread) noexcept nogil

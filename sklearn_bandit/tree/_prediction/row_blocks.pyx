@@ -8,7 +8,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 cdef extern from "walk.h":
-    bint any_nan "skb_any_nan"(const float* x, Py_ssize_t n) noexcept nogil
+    bint any_not_finite "skb_any_not_finite"(
+        const float* x, Py_ssize_t n
+    ) noexcept nogil
 
 # Floats of a block of rows that are copied.
 cdef Py_ssize_t BUFFER_FLOATS = 1 << 18
@@ -50,10 +52,16 @@ cdef class RowBlocks:
         self.block_rows = max(1, min(block_rows, share))
         self.n_blocks = (self.n_rows + self.block_rows - 1) // self.block_rows
         self.n_threads = max(1, min(n_threads, self.n_blocks))
+        self.not_finite = np.zeros(self.n_threads, dtype=np.uint8)
         if self.is_copied:
             self.buffers = np.zeros(
                 (self.n_threads, self.block_rows * self.n_features), dtype=np.float32
             )
+
+    @property
+    def is_finite(self):
+        """Whether no value of the dense rows read so far is missing or infinite."""
+        return not np.any(self.not_finite)
 
     cdef void load(self, Py_ssize_t block, int thread, Rows* rows) noexcept nogil:
         """Make the rows of a block ready to be read."""
@@ -66,8 +74,9 @@ cdef class RowBlocks:
             rows.x = &self.dense[start, 0]
             rows.stride = self.dense.strides[0] // <Py_ssize_t> sizeof(float)
             for i in range(rows.n):
-                if any_nan(rows.x + i * rows.stride, self.n_features):
+                if any_not_finite(rows.x + i * rows.stride, self.n_features):
                     rows.has_nan = True
+                    self.not_finite[thread] = True
                     break
             return
         buffer = &self.buffers[thread, 0]
@@ -81,7 +90,9 @@ cdef class RowBlocks:
         for j in range(self.n_features):
             for i in range(rows.n):
                 buffer[i * self.n_features + j] = self.dense[start + i, j]
-        rows.has_nan = any_nan(buffer, rows.n * self.n_features)
+        if any_not_finite(buffer, rows.n * self.n_features):
+            rows.has_nan = True
+            self.not_finite[thread] = True
 
     cdef void release(self, Py_ssize_t block, int thread) noexcept nogil:
         """Put zeros back where a sparse block had values."""

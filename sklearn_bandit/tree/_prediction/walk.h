@@ -375,11 +375,15 @@ SKB_APART static void skb_add_payloads(
     }
 }
 
-/* Whether any of n values is missing. */
-static int skb_any_nan(const float* x, ptrdiff_t n)
+/* Whether any of n values is missing or infinite. */
+static int skb_any_not_finite(const float* x, ptrdiff_t n)
 {
     int found = 0;
-    for (ptrdiff_t i = 0; i < n; i++) found |= x[i] != x[i];
+    for (ptrdiff_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, x + i, 4);
+        found |= (bits & SKB_NOT_A_NUMBER) == SKB_NOT_A_NUMBER;
+    }
     return found;
 }
 

@@ -19,7 +19,6 @@ from sklearn_bandit._core.tasks import run_tasks
 # enough to share among threads.
 TASK_COLUMNS = 4
 
-
 # Rows that quantiles are taken from: scikit-learn's number.
 MAX_ROWS = BinMapper().subsample
 
@@ -78,12 +77,6 @@ def fit_bin_mapper(
     BinMapper
         scikit-learn's, fitted.
     """
-    mapper = BinMapper(
-        n_bins=max_bins + 1,
-        is_categorical=is_categorical,
-        known_categories=known_categories,
-        n_threads=n_threads,
-    )
     n_features = X.shape[1]
     if is_categorical is None:
         is_categorical = np.zeros(n_features, dtype=bool)
@@ -99,6 +92,36 @@ def fit_bin_mapper(
     tasks = range(0, len(numerical), TASK_COLUMNS)
     run_tasks(find, [numerical[i : i + TASK_COLUMNS] for i in tasks], n_threads)
 
+    return fitted_bin_mapper(thresholds, is_categorical, max_bins, n_threads)
+
+
+def fitted_bin_mapper(thresholds, is_categorical, max_bins, n_threads):
+    """Return scikit-learn's mapper for thresholds that are known.
+
+    Parameters
+    ----------
+    thresholds : list of ndarray
+        Thresholds of each feature; its categories if it is categorical.
+    is_categorical : ndarray of bool of shape (n_features,)
+        Which features are categorical.
+    max_bins, n_threads
+        As for `fit_bin_mapper`.
+
+    Returns
+    -------
+    BinMapper
+        scikit-learn's, fitted.
+    """
+    categories = [
+        known if c else None
+        for known, c in zip(thresholds, is_categorical, strict=True)
+    ]
+    mapper = BinMapper(
+        n_bins=max_bins + 1,
+        is_categorical=is_categorical if is_categorical.any() else None,
+        known_categories=categories if is_categorical.any() else None,
+        n_threads=n_threads,
+    )
     mapper.is_categorical_ = is_categorical.astype(np.uint8)
     mapper.missing_values_bin_idx_ = max_bins
     mapper.bin_thresholds_ = thresholds

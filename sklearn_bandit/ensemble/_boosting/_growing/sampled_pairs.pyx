@@ -22,12 +22,15 @@ from libc.math cimport exp2, fabsf, isfinite, log2, sqrtf
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from sklearn_bandit._core.random cimport random_bits
+from sklearn_bandit._core.simd cimport inline_void, simd_void
 
 cdef enum:
     TASK_ROWS = 4096
     # Largest rounded numbers: MAX_PACKED_ROWS rows of these fit into a cell.
     MAX_GRADIENT = 4095
     MAX_HESSIAN = 511
+    # Sums and maxima that are made side by side, for wide vectors.
+    N_LANES = 16
 
 # Largest step, relative to the usual size of a number: the squared mean of square
 # roots, which a few large numbers do not change. Rounding adds at most a quarter of the
@@ -111,7 +114,9 @@ cdef class SampledPairs:
             for task in prange(n_tasks, nogil=True, num_threads=n_threads):
                 _round(
                     self.step_g, self.step_h, seed, task * TASK_ROWS,
-                    min((task + 1) * TASK_ROWS, n), self.room, self.packed_room,
+                    min(TASK_ROWS, n - task * TASK_ROWS),
+                    &self.room[task * TASK_ROWS, 0],
+                    &self.packed_room[task * TASK_ROWS],
                 )
         return 0
 
@@ -140,44 +145,75 @@ cdef void _weigh(
     const float[:, ::1] gradients, const uint32_t[::1] rows, const float[::1] weights,
     Py_ssize_t start, Py_ssize_t stop, float[:, ::1] out, double* extremes
 ) noexcept nogil:
-    """Weigh some pairs. Of both numbers: largest, and sums of square roots."""
-    cdef double most_g = 0.0, most_h = 0.0, roots_g = 0.0, roots_h = 0.0
-    cdef float g, h
+    """Weigh some pairs, and measure them."""
     cdef Py_ssize_t i
 
     for i in range(start, stop):
         out[i, 0] = gradients[rows[i], 0] * weights[i]
         out[i, 1] = gradients[rows[i], 1] * weights[i]
-    for i in range(start, stop):
-        g, h = fabsf(out[i, 0]), out[i, 1]
-        most_g = g if g > most_g else most_g
-        most_h = h if h > most_h else most_h
-        roots_g += sqrtf(g)
-        roots_h += sqrtf(h)
-    extremes[0], extremes[1] = most_g, most_h
-    extremes[2], extremes[3] = roots_g, roots_h
+    _measure(&out[start, 0], stop - start, extremes)
 
 
-cdef void _round(
-    double step_g, double step_h, uint64_t seed, Py_ssize_t start, Py_ssize_t stop,
-    float[:, ::1] pairs, uint64_t[::1] packed
+cdef simd_void _measure(
+    const float* pairs, Py_ssize_t n, double* extremes
 ) noexcept nogil:
-    """Round some pairs, and pack them."""
+    """Of both numbers of some pairs: largest, and sums of square roots."""
+    cdef float[N_LANES] most_g, most_h, roots_g, roots_h
+    cdef Py_ssize_t n_full = n - n % N_LANES, i = 0, lane
+
+    for lane in range(N_LANES):
+        most_g[lane] = most_h[lane] = roots_g[lane] = roots_h[lane] = 0.0
+    while i < n_full:
+        for lane in range(N_LANES):
+            _measure_pair(
+                pairs + 2 * (i + lane), most_g + lane, most_h + lane, roots_g + lane,
+                roots_h + lane,
+            )
+        i += N_LANES
+    for i in range(n_full, n):
+        _measure_pair(pairs + 2 * i, most_g, most_h, roots_g, roots_h)
+    extremes[0] = extremes[1] = extremes[2] = extremes[3] = 0.0
+    for lane in range(N_LANES):
+        extremes[0] = max(extremes[0], most_g[lane])
+        extremes[1] = max(extremes[1], most_h[lane])
+        extremes[2] += roots_g[lane]
+        extremes[3] += roots_h[lane]
+
+
+cdef inline_void _measure_pair(
+    const float* pair, float* most_g, float* most_h, float* roots_g, float* roots_h
+) noexcept nogil:
+    cdef float g = fabsf(pair[0]), h = pair[1]
+
+    most_g[0] = g if g > most_g[0] else most_g[0]
+    most_h[0] = h if h > most_h[0] else most_h[0]
+    roots_g[0] += sqrtf(g)
+    roots_h[0] += sqrtf(h)
+
+
+cdef simd_void _round(
+    double step_g, double step_h, uint64_t seed, Py_ssize_t start, Py_ssize_t n,
+    float* pairs, uint64_t* packed
+) noexcept nogil:
+    """Round some pairs, and pack them; `start` is the number of the first."""
     cdef double per_g = 1.0 / step_g, per_h = 1.0 / step_h
     cdef uint64_t state, bits
     cdef int32_t g, h
     cdef Py_ssize_t i
 
-    for i in range(start, stop):
-        state = seed + <uint64_t> i * <uint64_t> 0x9E3779B97F4A7C15
+    for i in range(n):
+        state = seed + <uint64_t> (start + i) * <uint64_t> 0x9E3779B97F4A7C15
         bits = random_bits(&state)
         # Towards 0, of numbers above 0: down.
         g = <int32_t> (
-            pairs[i, 0] * per_g + (bits >> 40) * FRACTION + (MAX_GRADIENT + 1)
+            pairs[2 * i] * per_g + <int32_t> (bits >> 40) * FRACTION
+            + (MAX_GRADIENT + 1)
         ) - (MAX_GRADIENT + 1)
-        h = <int32_t> (pairs[i, 1] * per_h + (bits & 0xFFFFFF) * FRACTION)
-        pairs[i, 0] = <float> (g * step_g)
-        pairs[i, 1] = <float> (h * step_h)
+        h = <int32_t> (
+            pairs[2 * i + 1] * per_h + <int32_t> (bits & 0xFFFFFF) * FRACTION
+        )
+        pairs[2 * i] = <float> (g * step_g)
+        pairs[2 * i + 1] = <float> (h * step_h)
         packed[i] = (
             (<uint64_t> (<int64_t> g) << (COUNT_BITS + HESSIAN_BITS))
             + (<uint64_t> h << COUNT_BITS) + 1

@@ -214,20 +214,42 @@ cdef uint64_t _fill_task(
     return total
 
 
+cdef simd_void _to_integers(const float* p, Py_ssize_t n, int32_t* out) noexcept nogil:
+    """Probabilities as the integers that are summed."""
+    cdef Py_ssize_t i
+
+    for i in range(n):
+        out[i] = _as_integer(p[i])
+
+
+cdef simd_void _weigh(
+    const float* p, const int32_t* drawn, Py_ssize_t n, float scale, float* out
+) noexcept nogil:
+    """Weights of drawn rows."""
+    cdef Py_ssize_t i
+
+    for i in range(n):
+        out[i] = scale / p[drawn[i]]
+
+
 cdef void _draw_task(
     const float[::1] p, uint64_t sum, uint64_t last_sum, Py_ssize_t start, float scale,
     uint32_t[::1] rows, float[::1] weights
 ) noexcept nogil:
     """Write those of a task's rows that are drawn, and weights, to their places."""
-    cdef Py_ssize_t first = sum >> BITS, place = first, last = last_sum >> BITS
-    cdef Py_ssize_t i = start
-    cdef uint64_t next_sum
+    cdef int32_t[TASK_ROWS] shares
+    cdef int32_t[TASK_ROWS + 1] drawn
+    cdef Py_ssize_t n = min(TASK_ROWS, p.shape[0] - start), place = 0, i
+    cdef Py_ssize_t first = sum >> BITS, n_drawn = (last_sum >> BITS) - first
 
-    while place < last:
-        next_sum = sum + _as_integer(p[i])
-        rows[place] = <uint32_t> i  # stays if the row is drawn
-        place += (next_sum >> BITS) - (sum >> BITS)
-        sum = next_sum
-        i += 1
-    for i in range(first, last):
-        weights[i] = scale / p[rows[i]]
+    if n_drawn == 0:
+        return
+    _to_integers(&p[start], n, shares)
+    sum -= <uint64_t> first << BITS
+    for i in range(n):
+        drawn[place] = <int32_t> i  # stays if the row is drawn
+        sum += shares[i]
+        place = sum >> BITS
+    for i in range(n_drawn):
+        rows[first + i] = <uint32_t> (start + drawn[i])
+    _weigh(&p[start], drawn, n_drawn, scale, &weights[first])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_bandit._compat import BinMapper
+from sklearn_bandit.ensemble._boosting._data.bin_mapper import fitted_bin_mapper
 from sklearn_bandit.tree._data import MISSING_BIN
 
 from .array_rows import ArrayRows
@@ -22,14 +22,8 @@ class PackedRows(ArrayRows):
 
     def fit_bin_mapper(self, *, is_categorical, n_threads, **options):
         """Return the mapper of the bins that there are."""
-        mapper = BinMapper(n_bins=MISSING_BIN + 1, n_threads=n_threads)
-        mapper.is_categorical_ = np.zeros(self.n_features, dtype=np.uint8)
-        mapper.missing_values_bin_idx_ = MISSING_BIN
-        mapper.bin_thresholds_ = self.X.thresholds()
-        mapper.n_bins_non_missing_ = np.array(
-            [len(some) + 1 for some in mapper.bin_thresholds_], dtype=np.uint32
-        )
-        return mapper
+        numerical = np.zeros(self.n_features, dtype=bool)
+        return fitted_bin_mapper(self.X.thresholds(), numerical, MISSING_BIN, n_threads)
 
     @property
     def mapped_columns(self):

@@ -1,0 +1,66 @@
+"""How the documentation writes stored results."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+EXTENSIONS = Path(__file__).parents[1] / "doc" / "_ext"
+if not EXTENSIONS.is_dir():
+    pytest.skip("the documentation is not part of a release", allow_module_level=True)
+
+
+@pytest.fixture
+def formats(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXTENSIONS))
+    import result_formats
+
+    yield result_formats
+    del sys.modules["result_formats"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (12.34, "12.3 s"),
+        (0.9996, "1 s"),  # not 1e+03 ms
+        (0.9994, "999 ms"),
+        (4.2e-5, "42 µs"),
+        (1234.4, "1,230 s"),
+    ],
+)
+def test_durations(formats, seconds, text):
+    assert formats.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([0.5], "0.5"),
+        ([0.96774, 0.96786, 0.96759], "0.9677 ± 0.0001"),
+        ([53.0, 40.0, 28.0], "40 ± 10"),  # not 1e+01
+        ([7.387, 7.387, 7.3871], "7.387"),
+        ([None, None], "–"),
+        ([123456.0, 123456.0], "123,456"),
+    ],
+)
+def test_scores(formats, values, text):
+    assert formats.score(values) == text
+
+
+def test_data_sets_are_called_as_a_reader_calls_them(formats):
+    title = "flights2001_3m (2,400,000 x 8), covtypes; never: LightGBM"
+    assert formats.title_of({"title": title}) == "flights (2,400,000 × 8), covtypes"
+
+
+def test_goals_are_left_out(formats):
+    note = "One thread. Goal: at most 1.5x. A pass evicts what is needed."
+    assert formats.without_goals(note) == "One thread. A pass evicts what is needed."
+    assert formats.without_goals("goal: 3 times") == ""
+
+
+def test_speed_ups_are_of_rounds(formats):
+    record = {"seconds": {"sklearn-bandit": [1.0, 2.0], "numpy": [3.0, 10.0]}}
+    (speed,) = formats.speed_ups(record).values()
+    assert (speed.middle, speed.least, speed.most) == (4.0, 3.0, 5.0)
+    assert (str(speed), speed.range) == ("4×", "3 to 5")
