@@ -12,7 +12,7 @@ cdef enum:
     DIGIT_BITS = 11
     N_DIGITS = 3
     RADIX = 2048
-    # Up to so many keys are sorted by insertion.
+    # Up to this number, keys are sorted by insertion.
     FEW_KEYS = 32
 
 

@@ -1,6 +1,6 @@
 """Python functions in the threads that kernels run in.
 
-Threads of one OpenMP wait for their next loop spinning, so that a loop costs a
+The threads of OpenMP spin while they wait for the next loop, so that a loop takes a
 microsecond or two to start. Any other thread, of Python or of the OpenMP that
 scikit-learn brings, would compete for the processors with threads that do nothing.
 """
@@ -11,7 +11,7 @@ from libc.stdlib cimport free
 from .memory cimport allocate_zeros, can_allocate
 
 cdef enum:
-    # Bytes that must be at hand before a thread calls Python. The interpreter takes
+    # Bytes that must be free before a thread calls Python. The interpreter takes
     # some hundred for what it notes of a thread, and ends the process without them.
     SPARE_BYTES = 1 << 16
 
@@ -33,7 +33,7 @@ cdef void _call(void* calls, Py_ssize_t i) noexcept with gil:
     """Make a call, unless one has failed.
 
     A function of its own: with Python in the loop itself, Cython would have each thread
-    note itself before the loop begins, and so before its memory is looked at.
+    note itself before the loop begins, and so before memory is checked.
     """
     cdef Calls own = <Calls> calls
 

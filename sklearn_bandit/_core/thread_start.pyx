@@ -1,8 +1,9 @@
 """Threads that are there before memory is taken.
 
 OpenMP makes its threads when the first loop asks for them, and ends the process when
-the system refuses one: for want of address space for its stack, or because a container
-may have no more. Here so many threads are tried first that it need not come to that.
+the system refuses one: for lack of address space for its stack, or because a container
+may have no more. Here threads are tried first, and only as many as could be started
+are asked for.
 """
 
 from cython.parallel cimport parallel

@@ -31,12 +31,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def limit_threads(int n_threads):
-    """Return the number of threads that a loop can have which asks for so many.
+    """Return the number of threads that a loop may have.
 
     Parameters
     ----------
     n_threads : int
-        The number wanted.
+        The number that it asks for.
 
     Returns
     -------

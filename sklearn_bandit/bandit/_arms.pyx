@@ -96,17 +96,17 @@ cdef Py_ssize_t eliminate(
     below the k-th of them.
     """
     cdef Py_ssize_t i, n_left = 0, old_leader = leader[0]
-    cdef double bar = INFINITY
+    cdef double threshold = INFINITY
 
     if n_alive > k:
         for i in range(n_alive):
             scratch[i] = mean[i] + radius[i]
-        bar = kth_smallest(scratch, n_alive, k)
+        threshold = kth_smallest(scratch, n_alive, k)
 
     for i in range(n_alive):
         if i == old_leader:
             leader[0] = n_left
-        elif mean[i] - radius[i] > bar:
+        elif mean[i] - radius[i] > threshold:
             continue
         mean[n_left] = mean[i]
         radius[n_left] = radius[i]
@@ -296,20 +296,20 @@ cdef class Arms:
             Pulls of all survivors from the first reference on.
         """
         cdef Py_ssize_t i
-        cdef double bar, unseen = 1.0 / self.n_used - 1.0 / n_total, total = 0.0
+        cdef double threshold, unseen = 1.0 / self.n_used - 1.0 / n_total, total = 0.0
 
         if unseen <= 0.0:
             return 1.0 * self.n_alive * n_total
         for i in range(self.n_alive):
             self._scratch[i] = self._mean[i]
-        bar = kth_smallest(&self._scratch[0], self.n_alive, min(k, self.n_alive))
+        threshold = kth_smallest(&self._scratch[0], self.n_alive, min(k, self.n_alive))
         for i in range(self.n_alive):
             if isinf(self._radius[i]):
                 total += n_total
             elif self._radius[i] > 0.0:
                 total += needed_samples(
-                    fabs(self._mean[i] - bar) + tol, self._radius[i] / sqrt(unseen),
-                    n_total,
+                    fabs(self._mean[i] - threshold) + tol,
+                    self._radius[i] / sqrt(unseen), n_total,
                 )
             else:
                 total += self.n_used
@@ -440,16 +440,16 @@ cdef class Arms:
     cdef Py_ssize_t _kth_best(self, Py_ssize_t k) noexcept nogil:
         """Position of the k-th smallest total; the present leader wins a tie."""
         cdef Py_ssize_t i
-        cdef double bar
+        cdef double threshold
 
         if self.n_alive < k:
             k = self.n_alive
         for i in range(self.n_alive):
             self._scratch[i] = self._total[i]
-        bar = kth_smallest(&self._scratch[0], self.n_alive, k)
-        if self._leader >= 0 and self._total[self._leader] == bar:
+        threshold = kth_smallest(&self._scratch[0], self.n_alive, k)
+        if self._leader >= 0 and self._total[self._leader] == threshold:
             return self._leader
         for i in range(self.n_alive):
-            if self._total[i] == bar:
+            if self._total[i] == threshold:
                 return i
-        return 0  # not reached: the bar is one of the totals
+        return 0  # not reached: the threshold is one of the totals

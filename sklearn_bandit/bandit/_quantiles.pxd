@@ -5,7 +5,7 @@ cdef enum:
 
 
 cdef struct Quantiles:
-    # Student quantiles of one error probability, computed when first asked for. Degrees
+    # Student quantiles of one error probability, computed when first needed. Degrees
     # of freedom are rounded down, which makes a radius wider, never narrower.
     double delta
     double values[N_QUANTILES]      # 0: not known yet

@@ -6,7 +6,7 @@ from ._survivors cimport Outcome, Survivors
 
 cdef enum:
     MAX_TILES = 8
-    N_OFFSETS = 9
+    N_OFFSETS = MAX_TILES + 1
 
 
 cdef struct CoordinateSample:

@@ -13,7 +13,7 @@ from ._exact_products cimport exact_products, sort_best, support_products
 from ._survivors cimport GIVEN_UP, OPEN, Outcome, free_survivors, new_survivors
 
 cdef enum:
-    BAR_LIMIT = 16          # up to this k the best are kept in order while scanning
+    ORDERED_LIMIT = 16      # up to this k the best are kept in order while scanning
 
 # Between these products of norms no partial sum over- or underflows, in the two types
 # of scores.
@@ -197,7 +197,7 @@ cdef int pick_for_query(
 ) noexcept nogil:
     """Choose by scores that are right up to rounding; return 1 without memory."""
     cdef Py_ssize_t i, slot, n = task.n_slots, n_left = 0
-    cdef double bar, slack, radius, size, largest = 0.0
+    cdef double threshold, slack, radius, size, largest = 0.0
     cdef bint is_reliable = True
 
     if survivors == NULL:
@@ -224,13 +224,15 @@ cdef int pick_for_query(
         _start(task, survivors)
         best.count[0] += _finish(task, query, survivors, best)
         return 0
-    bar = _score_bar(task, slack, scores, survivors.scratch)
+    threshold = _score_threshold(task, slack, scores, survivors.scratch)
     for i in range(n):
         slot = task.slots[i]
         # Hardly any score is high enough for its own radius to matter.
-        if scores[slot] + radius < bar:
+        if scores[slot] + radius < threshold:
             continue
-        if task.norms == NULL or not scores[slot] + slack * task.norms[slot] < bar:
+        if task.norms == NULL or not (
+            scores[slot] + slack * task.norms[slot] < threshold
+        ):
             survivors.slots[n_left] = slot
             n_left += 1
     survivors.n_left = n_left
@@ -238,7 +240,7 @@ cdef int pick_for_query(
     return 0
 
 
-cdef double _score_bar(
+cdef double _score_threshold(
     const Task* task, double slack, const floating* scores, double* scratch
 ) noexcept nogil:
     """The k-th largest lower bound of the scores.
@@ -250,10 +252,10 @@ cdef double _score_bar(
 
     for i in range(n):
         slot = task.slots[i]
-        if k <= BAR_LIMIT and scores[slot] <= last:
+        if k <= ORDERED_LIMIT and scores[slot] <= last:
             continue
         low = scores[slot] - slack * (1.0 if task.norms == NULL else task.norms[slot])
-        if k > BAR_LIMIT:
+        if k > ORDERED_LIMIT:
             scratch[i] = -low
             continue
         j = min(n_kept, k - 1)
@@ -266,7 +268,7 @@ cdef double _score_bar(
         n_kept = min(n_kept + 1, k)
         if n_kept == k:
             last = scratch[k - 1]
-    return -kth_smallest(scratch, n, k) if k > BAR_LIMIT else last
+    return -kth_smallest(scratch, n, k) if k > ORDERED_LIMIT else last
 
 
 cdef int search_query_buckets(

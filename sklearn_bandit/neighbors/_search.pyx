@@ -180,10 +180,9 @@ cdef class Searcher:
         cdef Py_ssize_t i, n_given_up = 0
         flags = np.empty(queries.shape[0], dtype=np.uint8)
         cdef unsigned char[::1] given_up = flags
-        cdef Batch batch = _batch(stats, coefs, n_threads, answer)
+        cdef Batch batch = _batch(self, queries, stats, coefs, n_threads, answer)
         cdef SampleSearch search
 
-        _check_queries(self, queries, answer)
         self._start_search(plan, &search)
         with nogil:
             search_all(&search, &queries[0, 0], &batch, &given_up[0])
@@ -271,11 +270,10 @@ cdef class Searcher:
         """
         cdef const Py_ssize_t[::1] order = plan.order
         cdef Py_ssize_t bucket_size = plan.bucket_size
-        cdef Batch batch = _batch(stats, coefs, n_threads, answer)
+        cdef Batch batch = _batch(self, queries, stats, coefs, n_threads, answer)
         cdef SampleSearch search
         cdef int n_failed
 
-        _check_queries(self, queries, answer)
         self._start_search(plan, &search)
         with nogil:
             n_failed = search_all_buckets(
@@ -304,11 +302,10 @@ cdef class Searcher:
         answer : Answer
             Written.
         """
-        cdef Batch batch = _batch(stats, None, n_threads, answer)
+        cdef Batch batch = _batch(self, queries, stats, None, n_threads, answer)
         cdef Task task = self._task_for(answer.k)
         cdef int n_failed
 
-        _check_queries(self, queries, answer)
         with nogil:
             n_failed = search_all_supports(&task, &queries[0, 0], &batch)
         if n_failed:
@@ -337,11 +334,10 @@ cdef class Searcher:
         answer : Answer
             Written; multiplications are added to its counts.
         """
-        cdef Batch batch = _batch(stats, None, n_threads, answer)
+        cdef Batch batch = _batch(self, queries, stats, None, n_threads, answer)
         cdef Task task = self._task_for(answer.k)
         cdef int n_failed
 
-        _check_queries(self, queries, answer)
         if scores.shape[0] * scores.shape[1] < MIN_PARALLEL:
             batch.n_threads = 1
         with nogil:
@@ -439,12 +435,16 @@ cdef const void* _address(const floating[:, ::1] array) noexcept:
     return &array[0, 0]
 
 
-cdef Batch _batch(stats, coefs, int n_threads, Answer answer) except *:
-    """The queries of a call; `coefs` may be None."""
+cdef Batch _batch(
+    Searcher searcher, const floating[:, ::1] queries, stats, coefs, int n_threads,
+    Answer answer,
+) except *:
+    """The queries of a call, checked; `coefs` may be None."""
     cdef const double[:, ::1] stat_view = stats
     cdef const double[:, ::1] coef_view
     cdef Batch batch
 
+    _check_queries(searcher, queries, answer)
     batch.n_queries = answer.n_queries
     batch.n_threads = n_threads
     batch.stats = &stat_view[0, 0]

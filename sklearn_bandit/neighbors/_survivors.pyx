@@ -109,18 +109,18 @@ cdef void set_quantiles(Survivors* survivors, double arm_delta) noexcept nogil:
 cdef void choose_leader(Survivors* survivors, Py_ssize_t k) noexcept nogil:
     """Make the k-th best atom the leader and all means relative to it."""
     cdef Py_ssize_t i, n = survivors.n_left
-    cdef double bar
+    cdef double threshold
 
     for i in range(n):
         survivors.scratch[i] = survivors.mean[i]
-    bar = kth_smallest(survivors.scratch, n, min(k, n))
+    threshold = kth_smallest(survivors.scratch, n, min(k, n))
     survivors.leader = 0
     for i in range(n):
-        if survivors.mean[i] == bar:
+        if survivors.mean[i] == threshold:
             survivors.leader = i
             break
     for i in range(n):
-        survivors.mean[i] -= bar
+        survivors.mean[i] -= threshold
 
 
 cdef void drop(Survivors* survivors, Py_ssize_t k) noexcept nogil:
@@ -145,19 +145,21 @@ cdef void drop(Survivors* survivors, Py_ssize_t k) noexcept nogil:
 cdef bint within(Survivors* survivors, Py_ssize_t k, double epsilon) noexcept nogil:
     """Keep the best k by their means if no other can be better by more than epsilon."""
     cdef Py_ssize_t i, n_left = 0, n_equal
-    cdef double bar, highest = -INFINITY, lowest = INFINITY
+    cdef double threshold, highest = -INFINITY, lowest = INFINITY
 
     for i in range(survivors.n_left):
         survivors.scratch[i] = survivors.mean[i]
-    bar = kth_smallest(survivors.scratch, survivors.n_left, k)
-    # Only some of the atoms that tie at the bar are among the k: the first ones.
+    threshold = kth_smallest(survivors.scratch, survivors.n_left, k)
+    # Only some of the atoms that tie at the threshold are among the k: the first ones.
     n_equal = k
     for i in range(survivors.n_left):
-        if survivors.mean[i] < bar:
+        if survivors.mean[i] < threshold:
             n_equal -= 1
     for i in range(survivors.n_left):
-        if survivors.mean[i] < bar or (survivors.mean[i] == bar and n_equal > 0):
-            n_equal -= survivors.mean[i] == bar
+        if survivors.mean[i] < threshold or (
+            survivors.mean[i] == threshold and n_equal > 0
+        ):
+            n_equal -= survivors.mean[i] == threshold
             highest = max(highest, survivors.mean[i] + survivors.radius[i])
             survivors.kept[n_left] = i
             n_left += 1
@@ -200,8 +202,8 @@ cdef Shrinkage shrinkage(
     """How much of a sampled difference to the leader is real, after `n_used` samples.
 
     James and Stein: of the spread of the sampled means only what exceeds their sampling
-    error is real. That speaks of atoms that are all alike. Where one atom is far ahead
-    of many that tie, as the right class of an output layer is, there is hardly any
+    error is real. That assumes atoms that are all alike. Where one atom is far ahead of
+    many that tie, as the right class of an output layer is, there is hardly any
     spread. But if it leads the others, on average, by more than the best of as many
     equal ones would by chance, the lead is real, up to one standard error.
     """
@@ -240,15 +242,15 @@ cdef double predicted_work(
     """
     cdef Py_ssize_t i, n = survivors.n_left
     cdef Shrinkage shrink = shrinkage(survivors, n_used, n_total)
-    cdef double bar, known, gap, work = 0.0
+    cdef double threshold, known, gap, work = 0.0
 
     for i in range(n):
         known = survivors.known[i] - survivors.known[survivors.leader]
         survivors.scratch[i] = known + real_part(shrink, survivors.mean[i] - known)
-    bar = kth_smallest(survivors.scratch, n, min(k, n)) - epsilon
+    threshold = kth_smallest(survivors.scratch, n, min(k, n)) - epsilon
     for i in range(n):
         known = survivors.known[i] - survivors.known[survivors.leader]
-        gap = known + real_part(shrink, survivors.mean[i] - known) - bar
+        gap = known + real_part(shrink, survivors.mean[i] - known) - threshold
         work += needed_work(
             gap, survivors.variance[i], quantile, n_used, n_total, n_limit
         )

@@ -7,12 +7,12 @@ from there.
 
 from cython cimport floating
 
+from sklearn_bandit._core.memory cimport CACHE_LINE
 from sklearn_bandit._core.simd cimport prefetch, simd_void
 
 cdef enum:
     RESIDUAL_BLOCK = 64
     ATOMS_AHEAD = 8     # atoms between the prefetch of a row and its use
-    LINE = 16           # entries of a cache line
 
 
 cdef simd_void subtract_components(
@@ -55,7 +55,7 @@ cdef inline void _fetch_ahead(
 
     while j < width:
         prefetch(row + j)
-        j += LINE
+        j += CACHE_LINE // sizeof(float)
 
 
 cdef simd_void add_products(

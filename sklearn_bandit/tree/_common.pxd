@@ -11,6 +11,9 @@ cdef enum:
     MAX_GROUP = 8       # features whose histograms are filled in one pass over the rows
     N_LEVELS = 3        # blocks of copied rows: for subtrees, with ranks, for samples
     SAMPLE_LEVEL = 2
+    # Rows that are fetched ahead of their use: a node's rows have gaps between them,
+    # which the processor does not predict.
+    ROWS_AHEAD = 16
     # Kinds of histogram, to be combined:
     SPARSE = 1          # for few rows: the bins touched are noted, no others scanned
     SMALL = 2           # the node's weight is small: short integers hold it

@@ -144,7 +144,7 @@ def test_seeded_batches_and_heads(kind, metric):
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("variant", available_variants())
 def test_sums_of_most_features_do_not_overflow(metric, variant):
-    """Codes and digits at their limits, of one sign, for the most features."""
+    """Codes and query bytes at their limits, of one sign, for the most features."""
     rng = np.random.default_rng(0)
     signs = rng.choice([-1.0, 1.0], (70, 1))
     X = (signs * np.ones((70, 65_000)) + 1e-3 * signs**2).astype(np.float32)

@@ -20,7 +20,7 @@ cdef enum:
     TASK_ROWS = 4096
 
 cdef double LOG2_E = 1.4426950408889634
-# ln 2, in two parts: the first has so few digits that its multiples are exact.
+# ln 2, in two parts: the first has few digits, so that its multiples are exact.
 cdef double LN2_HIGH = 6.93147180369123816490e-01
 cdef double LN2_LOW = 1.90821492927058770002e-10
 # The exponential of less is 0 to single precision, and no hessian needs it.

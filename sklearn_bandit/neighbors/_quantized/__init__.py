@@ -6,7 +6,7 @@ Everything that reads or writes codes belongs here; estimators do not.
 - ``codes``: how rows are centred, scaled, rotated and calibrated
 - ``_encode``: one row as bytes (``encode.h``), with what the bytes leave out
 - ``_segment``: rows, codes and numbers of rows, as the kernels see them
-- ``_prepare``: one query as digits, and the bound with its proof
+- ``_prepare``: one query as bytes, and the bound with its proof
 - ``_search``: queries shared out among threads
 - ``_scan``: scan, select, compute in a segment; one query or many
 - ``_exact``: distances from the rows themselves, and the choice of the kernels

@@ -18,6 +18,15 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from ..._core.memory cimport allocate
+from ._constants cimport (
+    LARGE,
+    LEAST_SQUARES,
+    MOST,
+    MOST_SQUARES,
+    ROUNDINGS,
+    SKB_BLOCK,
+    SKB_BYTE_OFFSET,
+)
 
 cdef extern from "encode.h":
     ctypedef struct skb_measures:
@@ -42,7 +51,6 @@ cdef extern from "encode.h":
     void skb_pack(const double*, ptrdiff_t, uint8_t*) noexcept nogil
 
 cdef enum:
-    BLOCK = 64
     WORD = 4                # features whose codes stand together
     DIFFERENCES_WORD = 8    # the same, for differences
 
@@ -53,17 +61,11 @@ METRICS = {
     "manhattan": MANHATTAN,
 }
 
-# Rounding of single precision, sixteen times: more than the operations of a bound.
-cdef double UP = 1.0 + 2.0 ** -20, DOWN = 1.0 - 2.0 ** -20
+cdef double UP = 1.0 + ROUNDINGS, DOWN = 1.0 - ROUNDINGS
 # Rounding of double precision in what is computed at fit, by a wide margin.
 cdef double REST = 2.0 ** -40
-# In units. Single precision could not hold the bounds of larger rows, nor the scales of
-# smaller ones.
-cdef double MOST = 1e12, LEAST = 1e-30
-# Squares of larger rows may overflow.
-cdef double MOST_SQUARES = 1e290
-# Norms below this are computed from the row times 2**600.
-cdef double LEAST_SQUARES = 1e-250, LARGE = 2.0 ** 600
+# In units: single precision cannot hold the scales of smaller rows.
+cdef double LEAST = 1e-30
 
 
 cdef class Space:
@@ -125,17 +127,19 @@ cdef class Space:
         n_threads : int
             Number of threads.
         """
-        cdef Py_ssize_t n = rows.shape[0], block, n_blocks = (n + BLOCK - 1) // BLOCK
-        cdef Py_ssize_t width = codes.shape[0] // (BLOCK * n_blocks)
+        cdef Py_ssize_t n = rows.shape[0], block
+        cdef Py_ssize_t n_blocks = (n + SKB_BLOCK - 1) // SKB_BLOCK
+        cdef Py_ssize_t width = codes.shape[0] // (SKB_BLOCK * n_blocks)
         cdef int n_failed = 0, n_large = 0, result
 
         for block in prange(
             n_blocks, nogil=True, num_threads=n_threads, schedule="static"
         ):
             result = _encode_block(
-                self, &rows[block * BLOCK, 0], min(n - block * BLOCK, BLOCK),
-                &codes[block * BLOCK * width], width, &stats[block, 0, 0],
-                &norms[block * BLOCK], by_row,
+                self, &rows[block * SKB_BLOCK, 0],
+                min(n - block * SKB_BLOCK, SKB_BLOCK),
+                &codes[block * SKB_BLOCK * width], width, &stats[block, 0, 0],
+                &norms[block * SKB_BLOCK], by_row,
             )
             n_failed += result == 1
             n_large += result == 2
@@ -164,14 +168,14 @@ cdef int _encode_block(
         free(own)
         return 1
     memset(own, 128, width)
-    memset(codes, 128, BLOCK * width)
-    for i in range(BLOCK):
+    memset(codes, SKB_BYTE_OFFSET, SKB_BLOCK * width)
+    for i in range(SKB_BLOCK):
         if i >= n:
             if space.metric == MANHATTAN:
                 stats[i] = -INFINITY
             else:
-                stats[i] = stats[BLOCK + i] = stats[3 * BLOCK + i] = 0
-                stats[2 * BLOCK + i] = -INFINITY
+                stats[i] = stats[SKB_BLOCK + i] = stats[3 * SKB_BLOCK + i] = 0
+                stats[2 * SKB_BLOCK + i] = -INFINITY
             continue
         if not _encode_row(space, rows + i * d, x, own, stats + i, norms + i):
             result = 2
@@ -180,7 +184,7 @@ cdef int _encode_block(
             memcpy(codes + i * width, own, width)
             continue
         for word in range(width // size):
-            memcpy(codes + (word * BLOCK + i) * size, own + word * size, size)
+            memcpy(codes + (word * SKB_BLOCK + i) * size, own + word * size, size)
     free(x)
     free(own)
     return result
@@ -221,10 +225,10 @@ cdef bint _encode_row(
     norm[0] = sqrt(found.squares)
     scale = <float> (found.largest / 127.0)
     if not (norm[0] <= MOST and found.largest < 1.0 / LEAST):
-        # Also if they are not numbers. The row is always looked at: no bar, which is a
-        # number, is above its bound.
-        stats[0] = stats[BLOCK] = stats[3 * BLOCK] = 0
-        stats[2 * BLOCK] = INFINITY
+        # Also if they are not numbers. The row is always computed: no threshold is
+        # above its bound.
+        stats[0] = stats[SKB_BLOCK] = stats[3 * SKB_BLOCK] = 0
+        stats[2 * SKB_BLOCK] = INFINITY
         return True
     if scale < LEAST:
         scale = sums[1] = 0.0
@@ -240,9 +244,9 @@ cdef bint _encode_row(
     else:
         bias = found.along
     stats[0] = <float> bias
-    stats[BLOCK] = <float> scale
-    stats[2 * BLOCK] = <float> ((sqrt(sums[0]) + REST * norm[0] + LEAST) * UP)
-    stats[3 * BLOCK] = <float> ((scale * sqrt(sums[1]) + LEAST) * UP)
+    stats[SKB_BLOCK] = <float> scale
+    stats[2 * SKB_BLOCK] = <float> ((sqrt(sums[0]) + REST * norm[0] + LEAST) * UP)
+    stats[3 * SKB_BLOCK] = <float> ((scale * sqrt(sums[1]) + LEAST) * UP)
     return True
 
 

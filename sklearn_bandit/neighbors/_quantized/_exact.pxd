@@ -14,10 +14,10 @@ cdef inline const char* row_of(const Rows* rows, Py_ssize_t i) noexcept nogil:
     )
 
 
-cdef void look_at(
+cdef void compute_row(
     const Rows* rows, const Query* query, Py_ssize_t i, Found* found
 ) noexcept nogil
 
-cdef void look_at_all(
+cdef void compute_all(
     const Rows* rows, const Query* query, Found* found
 ) noexcept nogil

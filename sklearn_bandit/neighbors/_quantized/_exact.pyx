@@ -6,13 +6,11 @@ What is returned is computed from the rows themselves in double precision by
 
 from libc.math cimport INFINITY, sqrt
 
+from ._constants cimport LARGE, LEAST_SQUARES, SKB_BLOCK
 from ._encode cimport EUCLIDEAN, INNER_PRODUCT, MANHATTAN
 from ._found cimport Found, push
 from ._prepare cimport Query
-from ._segment cimport SKB_BLOCK, SKB_RESIDUAL, Rows, kernels_of
-
-# Squares below these are computed again, of values times a large power of two.
-cdef double LEAST_SQUARES = 1e-250, LARGE = 2.0 ** 600
+from ._segment cimport SKB_RESIDUAL, Rows, kernels_of
 
 VARIANTS = ("avx512", "avx2", "portable")
 KERNELS = NULL
@@ -89,7 +87,7 @@ cdef double key_of(const Rows* rows, const Query* query, Py_ssize_t i) noexcept 
     return min(max(value, 0.0), 2.0)
 
 
-cdef void look_at(
+cdef void compute_row(
     const Rows* rows, const Query* query, Py_ssize_t i, Found* found
 ) noexcept nogil:
     """Compute row i and add it to what was found."""
@@ -105,11 +103,11 @@ cdef inline bint _is_present(const Rows* rows, Py_ssize_t i) noexcept nogil:
     return rows.stats[offset + i % SKB_BLOCK] > -INFINITY
 
 
-cdef void look_at_all(
+cdef void compute_all(
     const Rows* rows, const Query* query, Found* found
 ) noexcept nogil:
     cdef Py_ssize_t i
 
     for i in range(rows.n):
         if _is_present(rows, i):
-            look_at(rows, query, i, found)
+            compute_row(rows, query, i, found)

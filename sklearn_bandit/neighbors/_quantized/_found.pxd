@@ -13,7 +13,7 @@ cdef struct Found:
     Py_ssize_t k                # 0: all within `limit`
     Py_ssize_t n
     Py_ssize_t capacity
-    double limit                # no larger key is wanted
+    double limit                # rows with a larger key are no answers
     bint has_failed             # there was no memory
 
 cdef void push(Found* found, double key, int64_t position) noexcept nogil

@@ -1,7 +1,7 @@
 """What a query has found: the k best, or all within a radius.
 
 Rows are ordered by key, equal keys by position: what is found does not depend on the
-order in which rows are looked at.
+order in which rows are computed.
 """
 
 from libc.stdlib cimport qsort
@@ -14,14 +14,14 @@ cdef inline bint _is_worse(const Neighbour* a, const Neighbour* b) noexcept nogi
 
 
 cdef double worst_key(const Found* found) noexcept nogil:
-    """Return the largest key that may still be among those wanted."""
+    """Return the largest key that may still be among the answers."""
     if found.k == 0 or found.n < found.k:
         return found.limit
     return min(found.rows[0].key, found.limit)
 
 
 cdef void push(Found* found, double key, int64_t position) noexcept nogil:
-    """Add a row if it is wanted."""
+    """Add a row if it may be an answer."""
     cdef Py_ssize_t place, child
     cdef Neighbour new
     cdef Neighbour* larger

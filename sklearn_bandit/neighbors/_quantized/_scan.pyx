@@ -1,7 +1,7 @@
 """The search of a segment: scan its codes, select rows by their bounds, compute these.
 
-One query at a time is scanned with two digits; several go through the blocks together,
-with one digit each, so that codes are read once for many queries.
+One query at a time is scanned with two bytes a feature. Several go through the blocks
+together, with one byte each, so that codes are read once for many queries.
 """
 
 from libc.float cimport FLT_MAX
@@ -11,26 +11,27 @@ from libc.stdlib cimport free, qsort
 
 from ..._core.memory cimport allocate
 from ..._core.simd cimport prefetch, prefetch_l2
+from ._constants cimport SKB_BLOCK, SKB_GROUP
 from ._encode cimport MANHATTAN
-from ._exact cimport KERNELS, look_at, look_at_all, row_of
+from ._exact cimport KERNELS, compute_row, compute_all, row_of
 from ._found cimport Found, Neighbour, worst_key
-from ._prepare cimport Query, bar_of
-from ._segment cimport SKB_BLOCK, SKB_GROUP, SKB_SIZE, Digits, Rows
+from ._prepare cimport Query, threshold_of
+from ._segment cimport SKB_SIZE, QueryBytes, Rows
 
 cdef enum:
     # Rows whose bounds are kept at a time for one query: half a megabyte.
     SPAN = 1 << 17
     # Bounds among which the largest are looked for at a time.
     CHUNK = 4096
-    # Blocks from all over the segment that give a batch its first bar.
+    # Blocks from all over the segment that give a batch its first threshold.
     SEED_BLOCKS = 64
-    # If two digits would rule out one more of so many rows, they are better: a scan by
-    # them takes about as long as to compute one row of 32 (100 features). Other numbers
-    # were not tried.
+    # If two bytes would rule out more than one of this number of rows, they are better:
+    # a scan by them takes about as long as to compute one row of 32 (100 features).
+    # Other numbers were not tried.
     ALONE_FACTOR = 32
-    # If more than one of so many rows reaches the bar, putting those of each span in
-    # order takes longest; a query that is alone has too many at a time for that. Other
-    # numbers were not tried.
+    # If more than one of this number of rows reaches the threshold, putting those of
+    # each span in order takes longest; a query that is alone has too many at a time for
+    # that. Other numbers were not tried.
     MANY_FACTOR = 4
     # Codes that a batch goes over for one group of queries after the other. They and
     # the next ones should stay in a second-level cache of half a megabyte. Other sizes
@@ -119,28 +120,28 @@ cdef void _settle(
     const Rows* rows, const Query* query, Py_ssize_t start, Py_ssize_t n,
     Scratch* scratch, Found* found,
 ) noexcept nogil:
-    """Look at the rows from `start` on whose bounds reach the bar."""
+    """Compute the rows from `start` on whose bounds reach the threshold."""
     cdef Candidate* candidates = scratch.candidates
     cdef Py_ssize_t i, n_found, n_kept = 0, place
     cdef bint has_head = rows.head.codes != NULL
     cdef const float* tails = rows.head.tails + start if query.tail > 0.0 else NULL
-    cdef float bar, bound
+    cdef float threshold, bound
     cdef double key
 
     if found.k and found.n < found.k and found.limit == INFINITY:
-        # The most promising first: they give the bar for the others.
+        # The most promising first: they give the threshold for the others.
         n_found = _largest(
             scratch.bounds, n, min(found.k, n), scratch.places, candidates
         )
         for i in range(n_found):
             scratch.bounds[candidates[i].place] = -INFINITY
-            look_at(rows, query, start + candidates[i].place, found)
+            compute_row(rows, query, start + candidates[i].place, found)
     key = worst_key(found)
     n_found = KERNELS.select(
-        scratch.bounds, tails, n, query.tail, bar_of(query, rows, key, has_head),
+        scratch.bounds, tails, n, query.tail, threshold_of(query, rows, key, has_head),
         scratch.places,
     )
-    bar = bar_of(query, rows, key, False)
+    threshold = threshold_of(query, rows, key, False)
     for i in range(n_found):
         place = scratch.places[i]
         if has_head:
@@ -152,7 +153,7 @@ cdef void _settle(
                 rows.codes + (start + place) * rows.width,
                 _stats_of(rows, start + place), &query.full,
             )
-            if not bound >= bar:
+            if not bound >= threshold:
                 continue
         else:
             bound = scratch.bounds[place]
@@ -164,12 +165,12 @@ cdef void _settle(
     for i in range(n_kept):
         if i + 2 < n_kept:
             prefetch(row_of(rows, start + candidates[i + 2].place))
-        if candidates[i].bound < bar:
+        if candidates[i].bound < threshold:
             continue
-        look_at(rows, query, start + candidates[i].place, found)
+        compute_row(rows, query, start + candidates[i].place, found)
         if worst_key(found) < key:
             key = worst_key(found)
-            bar = bar_of(query, rows, key, False)
+            threshold = threshold_of(query, rows, key, False)
 
 
 cdef inline const float* _stats_of(const Rows* rows, Py_ssize_t i) noexcept nogil:
@@ -179,15 +180,15 @@ cdef inline const float* _stats_of(const Rows* rows, Py_ssize_t i) noexcept nogi
 cdef void search_one(
     const Rows* rows, const Query* query, Scratch* scratch, Found* found
 ) noexcept nogil:
-    """Search a segment for one query, prepared with two digits."""
+    """Search a segment for one query, prepared with two bytes a feature."""
     cdef bint has_head = rows.head.codes != NULL
     cdef const uint8_t* codes = rows.head.codes if has_head else rows.codes
     cdef const float* stats = rows.head.stats if has_head else rows.stats
     cdef Py_ssize_t width = rows.head.width if has_head else rows.width
     cdef Py_ssize_t span, start, n, n_blocks
 
-    if query.is_blind:
-        look_at_all(rows, query, found)
+    if query.has_no_bounds:
+        compute_all(rows, query, found)
         return
     for span in range((rows.n + SPAN - 1) // SPAN):
         start = span * SPAN
@@ -225,17 +226,19 @@ cdef void _scan_group(
     Py_ssize_t n_blocks, Py_ssize_t place,
 ) noexcept nogil:
     """Write the bounds of blocks, from a place on, for up to SKB_GROUP queries."""
-    cdef Digits[SKB_GROUP] digits
+    cdef QueryBytes[SKB_GROUP] query_bytes
     cdef Py_ssize_t i, own
     cdef bint has_head = group.rows.head.codes != NULL
 
     for i in range(SKB_GROUP):
         own = first + min(i, n_queries - 1)
-        digits[i] = group.queries[own].head if has_head else group.queries[own].full
+        query_bytes[i] = (
+            group.queries[own].head if has_head else group.queries[own].full
+        )
     KERNELS.scan_group(
         group.codes + block * SKB_BLOCK * group.width,
         group.stats + block * SKB_BLOCK * group.rows.n_stats, n_blocks,
-        digits, group.scratch.bounds + place * SKB_BLOCK, group.stride,
+        query_bytes, group.scratch.bounds + place * SKB_BLOCK, group.stride,
     )
 
 
@@ -249,28 +252,27 @@ cdef inline Py_ssize_t _seed_row(const Rows* rows, Py_ssize_t place) noexcept no
 cdef bint _is_coarse(
     const Group* group, Py_ssize_t number, const float* bounds
 ) noexcept nogil:
-    """Whether two digits would rule out many of the seeds that one digit does not.
+    """Whether two bytes would rule out many of the seeds that one byte does not.
 
-    Or whether there are so many that the order in which they are computed costs more
-    than it saves.
+    Or whether the order in which these are computed costs more than it saves.
     """
     cdef const Rows* rows = group.rows
     cdef const Query* query = &group.queries[number]
-    cdef float bar = bar_of(query, rows, group.found[number].limit, False)
+    cdef float threshold = threshold_of(query, rows, group.found[number].limit, False)
     cdef int32_t* places = group.scratch.places
     cdef Py_ssize_t n = SEED_BLOCKS * SKB_BLOCK, n_reached, n_ruled_out = 0, i
     cdef float size
 
     if rows.head.codes != NULL:
         return False
-    n_reached = KERNELS.select(bounds, NULL, n, 0.0, bar, places)
+    n_reached = KERNELS.select(bounds, NULL, n, 0.0, threshold, places)
     if ALONE_FACTOR * n_reached <= n:
         return False
     if MANY_FACTOR * n_reached > n:
         return True
     for i in range(n_reached):
         size = _stats_of(rows, _seed_row(rows, places[i]))[SKB_SIZE * SKB_BLOCK]
-        n_ruled_out += bounds[places[i]] - query.full.size * size < bar
+        n_ruled_out += bounds[places[i]] - query.full.size * size < threshold
     return ALONE_FACTOR * n_ruled_out > n
 
 
@@ -279,7 +281,8 @@ cdef void _seed(
 ) noexcept nogil:
     """Give each query a limit: its k-th distance among rows from everywhere.
 
-    A query whose one digit tells too few of these rows apart is to be searched alone.
+    A query whose single byte a feature tells too few of these rows apart is to be
+    searched alone.
     """
     cdef const Rows* rows = group.rows
     cdef Py_ssize_t n_blocks = rows.n // SKB_BLOCK, n = SEED_BLOCKS * SKB_BLOCK
@@ -302,7 +305,7 @@ cdef void _seed(
         seeds.limit = INFINITY
         for j in range(_largest(bounds, n, k, group.scratch.places, best)):
             place = _seed_row(rows, best[j].place)
-            look_at(rows, &group.queries[first + i], place, &seeds)
+            compute_row(rows, &group.queries[first + i], place, &seeds)
         if seeds.n == k:
             group.found[first + i].limit = min(
                 group.found[first + i].limit, worst_key(&seeds)
@@ -315,7 +318,7 @@ cdef void _fetch_ahead(
     const Group* group, Py_ssize_t start, Py_ssize_t n, Py_ssize_t part,
     Py_ssize_t n_parts,
 ) noexcept nogil:
-    """Ask for one part of the codes of the next n rows: their turn comes soon."""
+    """Prefetch one part of the codes of the next n rows."""
     cdef Py_ssize_t size = max(min(group.rows.n - start, n), 0) * group.width, offset
     cdef const uint8_t* codes = group.codes + start * group.width
 
@@ -336,7 +339,7 @@ cdef void search_together(
     const Rows* rows, Query* queries, Py_ssize_t n_queries, Scratch* scratch,
     Found* found,
 ) noexcept nogil:
-    """Search a segment for queries that were prepared with one digit.
+    """Search a segment for queries that were prepared with one byte a feature.
 
     Those that are marked to be alone afterwards are not searched for.
     """

@@ -12,6 +12,7 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 
 from ..._core.memory cimport allocate, allocate_zeros
+from ._constants cimport MOST_SQUARES, SKB_GROUP
 from ._encode cimport COSINE, MANHATTAN
 from ._exact cimport KERNELS
 from ._found cimport Found, Neighbour, sort_found
@@ -24,14 +25,11 @@ from ._scan cimport (
     search_one,
     search_together,
 )
-from ._segment cimport SKB_GROUP, Rows, Segment
+from ._segment cimport Rows, Segment
 
 # Queries of a thread at a time, a multiple of SKB_GROUP.
 cdef enum:
     MOST_TOGETHER = 120
-
-# Squares of larger queries may overflow.
-cdef double MOST_SQUARES = 1e290
 
 
 cdef struct Task:
@@ -43,11 +41,11 @@ cdef struct Task:
     const int64_t* own          # positions not to return, or NULL
 
 
-cdef void _prepare(Query* query, const Rows* rows, bint one_digit) noexcept nogil:
+cdef void _prepare(Query* query, const Rows* rows, bint one_byte) noexcept nogil:
     """Prepare a query; its squares are added in the order of those of rows."""
     cdef double[2] sums
 
-    prepare(query, rows, one_digit)
+    prepare(query, rows, one_byte)
     if rows.metric == COSINE:
         KERNELS.products[1](query.values, query.values, rows.n_features, sums)
         query.own_squares = sums[1]
@@ -86,7 +84,7 @@ cdef int _search_some(
             n_together = n
             for i in range(n):
                 _prepare(&queries[i], &task.segments[s], True)
-                if queries[i].is_blind:
+                if queries[i].has_no_bounds:
                     n_together = 0
                     break
         if n_together:

@@ -7,12 +7,10 @@ from ._encode cimport Space
 
 cdef extern from "kernels.h":
     enum:
-        SKB_BLOCK
-        SKB_GROUP
         SKB_N_STATS
         SKB_RESIDUAL
         SKB_SIZE
-    ctypedef struct Digits "skb_query":
+    ctypedef struct QueryBytes "skb_query":
         const int8_t* high
         const int8_t* low
         int32_t n_words
@@ -26,14 +24,17 @@ cdef extern from "kernels.h":
     ctypedef struct Kernels "skb_kernels":
         const char* name
         void (*scan_one)(
-            const uint8_t*, const float*, ptrdiff_t, const Digits*, float*
+            const uint8_t*, const float*, ptrdiff_t, const QueryBytes*, float*
         ) noexcept nogil
         void (*scan_group)(
-            const uint8_t*, const float*, ptrdiff_t, const Digits*, float*, ptrdiff_t
+            const uint8_t*, const float*, ptrdiff_t, const QueryBytes*, float*,
+            ptrdiff_t,
         ) noexcept nogil
-        float (*scan_row)(const uint8_t*, const float*, const Digits*) noexcept nogil
+        float (*scan_row)(
+            const uint8_t*, const float*, const QueryBytes*
+        ) noexcept nogil
         void (*scan_differences)(
-            const uint8_t*, const float*, ptrdiff_t, const Digits*, float*
+            const uint8_t*, const float*, ptrdiff_t, const QueryBytes*, float*
         ) noexcept nogil
         ptrdiff_t (*select)(
             const float*, const float*, ptrdiff_t, float, float, int32_t*
@@ -65,7 +66,7 @@ cdef struct Rows:
     const void* rows            # the user's, of float or double
     bint is_double
     bint by_row                 # codes are contiguous by row, because there is a head
-    bint is_blind               # too many features for bounds: every row is computed
+    bint has_no_bounds          # too many features: every row is computed
     int metric
     int n_stats
     Py_ssize_t n

@@ -4,9 +4,11 @@ import numpy as np
 
 from libc.stdint cimport uint8_t
 
+from ._constants cimport SKB_BLOCK
 from ._encode cimport MANHATTAN, Space
 
-# Sums of codes times digits, up to 255 * 127 each, fit into 32 bits below this.
+# Below this, sums of codes times a query's bytes, up to 255 * 127 each, fit into 32
+# bits.
 MOST_FEATURES = 65_000
 
 
@@ -48,7 +50,7 @@ cdef class Segment:
         data.by_row = head is not None
         data.metric = space.metric
         data.n, data.n_features = rows.shape
-        data.is_blind = data.n_features > MOST_FEATURES
+        data.has_no_bounds = data.n_features > MOST_FEATURES
         data.n_stats = 1 if space.metric == MANHATTAN else SKB_N_STATS
         data.width = bytes_.shape[0] // (SKB_BLOCK * numbers.shape[0])
         data.first = first

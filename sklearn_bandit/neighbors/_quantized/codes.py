@@ -35,7 +35,7 @@ WIDE = 1536
 MIN_HEAD_FEATURES = 256
 MIN_HEAD_ROWS = 4096
 # Rows that are searched for to see whether a head would pay, among how many rows, and
-# the neighbour that sets the bar.
+# the neighbour that sets the threshold.
 N_TRIALS = 16
 N_TRIAL_ROWS = 8192
 N_TRIAL_NEIGHBOURS = 10
@@ -329,11 +329,11 @@ def _choose_head(rows, space, sample, metric, delta, rng):
     own_tails = np.sqrt(np.maximum(own - np.einsum("ij,ij->i", heads, heads), 0))
     bounds = heads @ sample_heads.T + np.outer(own_tails, tails)
     if metric == "inner_product":
-        bars = keys
+        thresholds = keys
     else:
         bounds -= 0.5 * squares
-        bars = 0.5 * (own - keys)
-    survivors = float((bounds >= bars[:, None]).mean())
+        thresholds = 0.5 * (own - keys)
+    survivors = float((bounds >= thresholds[:, None]).mean())
     cost = len(basis) + survivors * SURVIVOR_FACTOR * (d + SURVIVOR_COST)
     return basis if LEAST_GAIN * cost < d else None
 
@@ -382,7 +382,7 @@ def _encode_head(rows, space, basis, encoded, sample, n_threads):
         exact = rotated.astype(np.float64)
         rest = own * own - np.einsum("ij,ij->i", exact, exact)
         rest += 4.0 * error * rotation.reach(own) ** 2
-        # What is not a number would reach no bar.
+        # What is not a number would reach no threshold.
         rest[np.isnan(rest)] = np.inf
         tails[start : start + m] = np.sqrt(np.maximum(rest, 0.0)) * (1 + 1e-6)
     lanes = np.zeros(n_blocks * BLOCK)

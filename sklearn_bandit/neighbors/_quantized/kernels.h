@@ -16,10 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define SKB_BLOCK 64        /* rows of a block */
-#define SKB_GROUP 6         /* queries of a group: 24 of 32 registers hold their sums */
-#define SKB_BYTE_OFFSET 128
-#define SKB_HIGH_STEP 128.0f    /* what one step of the high digit is worth */
+#include "constants.h"
 
 /* The numbers of a row. */
 enum skb_stat {
@@ -30,14 +27,15 @@ enum skb_stat {
     SKB_N_STATS
 };
 
-/* A query: digits, and factors of the numbers of a row. The bound of a row is
+/* A query: one or two bytes a feature, and factors of the numbers of a row. The bound
+   of a row is
    unit * scale * (128 * high + low).codes + bias * BIAS + residual * RESIDUAL
    + size * SIZE + constant. */
 typedef struct {
-    const int8_t* high;     /* n_words * 4 digits */
-    const int8_t* low;      /* the same number, or NULL if there is one digit only */
+    const int8_t* high;     /* n_words * 4 bytes */
+    const int8_t* low;      /* the same number, or NULL if there is one byte only */
     int32_t n_words;
-    int32_t sum_high;       /* of all digits: the codes have an offset */
+    int32_t sum_high;       /* of all bytes: the codes have an offset */
     int32_t sum_low;
     float unit;
     float bias;
@@ -46,12 +44,12 @@ typedef struct {
     float constant;
 } skb_query;
 
-/* Bounds of n_blocks blocks for one query with two digits. */
+/* Bounds of n_blocks blocks for one query with two bytes. */
 typedef void (*skb_scan_one)(
     const uint8_t* codes, const float* stats, ptrdiff_t n_blocks,
     const skb_query* query, float* bounds);
 
-/* Bounds of n_blocks blocks for SKB_GROUP queries with one digit each, those of a query
+/* Bounds of n_blocks blocks for SKB_GROUP queries with one byte each, those of a query
    `stride` after those of the one before. */
 typedef void (*skb_scan_group)(
     const uint8_t* codes, const float* stats, ptrdiff_t n_blocks,

@@ -1,8 +1,8 @@
 /* The kernels for AVX2.
 
-   maddubs adds pairs of products in 16 bits: two digits of at most 64 by codes of at
-   most 255 are 32,640 and fit. The single digit of a group goes up to 127: there the
-   offset of the codes is taken out, and the digit's sign put on them first. */
+   maddubs adds pairs of products in 16 bits: two bytes of at most 64 by codes of at
+   most 255 are 32,640 and fit. The single byte of a group goes up to 127: there the
+   offset of the codes is taken out, and the byte's sign put on them first. */
 
 #ifndef SKLEARN_BANDIT_QUANTIZED_KERNELS_AVX2_H
 #define SKLEARN_BANDIT_QUANTIZED_KERNELS_AVX2_H
@@ -13,16 +13,16 @@ SKB_EXACT(avx2, SKB_AVX2)
 
 #define SKB_LOAD_256(x) _mm256_loadu_si256((const __m256i*) (x))
 
-SKB_AVX2 static inline __m256i skb_multiply_256(__m256i codes, __m256i digits)
+SKB_AVX2 static inline __m256i skb_multiply_256(__m256i codes, __m256i bytes)
 {
     return _mm256_madd_epi16(
-        _mm256_maddubs_epi16(codes, digits), _mm256_set1_epi16(1));
+        _mm256_maddubs_epi16(codes, bytes), _mm256_set1_epi16(1));
 }
 
-SKB_AVX2 static inline __m256i skb_word_256(const int8_t* digits)
+SKB_AVX2 static inline __m256i skb_word_256(const int8_t* bytes)
 {
     int32_t word;
-    memcpy(&word, digits, 4);
+    memcpy(&word, bytes, 4);
     return _mm256_set1_epi32(word);
 }
 
@@ -164,9 +164,9 @@ SKB_AVX2 static void skb_scan_differences_avx2(
             for (int t = 0; t < 8; t++)
                 sum[t] = _mm256_setzero_si256();
             for (int32_t word = 0; word < query->n_words; word++, c += 8 * SKB_BLOCK) {
-                int64_t digits;
-                memcpy(&digits, query->high + 8 * word, 8);
-                const __m256i x = _mm256_set1_epi64x(digits);
+                int64_t bytes;
+                memcpy(&bytes, query->high + 8 * word, 8);
+                const __m256i x = _mm256_set1_epi64x(bytes);
                 for (int t = 0; t < 8; t++)
                     sum[t] = _mm256_add_epi64(
                         sum[t], _mm256_sad_epu8(SKB_LOAD_256(c + 32 * t), x));
@@ -188,13 +188,13 @@ SKB_AVX2 static ptrdiff_t skb_select_avx2(
     const float* bounds, const float* tails, ptrdiff_t n, float factor, float least,
     int32_t* places)
 {
-    const __m256 bar = _mm256_set1_ps(least), f = _mm256_set1_ps(factor);
+    const __m256 threshold = _mm256_set1_ps(least), f = _mm256_set1_ps(factor);
     ptrdiff_t n_found = 0, i = 0;
     for (; i + 8 <= n; i += 8) {
         __m256 x = _mm256_loadu_ps(bounds + i);
         if (tails != NULL)
             x = _mm256_add_ps(x, _mm256_mul_ps(f, _mm256_loadu_ps(tails + i)));
-        int found = _mm256_movemask_ps(_mm256_cmp_ps(x, bar, _CMP_GE_OQ));
+        int found = _mm256_movemask_ps(_mm256_cmp_ps(x, threshold, _CMP_GE_OQ));
         for (; found; found &= found - 1)
             places[n_found++] = (int32_t) i + __builtin_ctz(found);
     }

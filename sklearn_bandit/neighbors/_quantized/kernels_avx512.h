@@ -1,4 +1,4 @@
-/* The kernels for AVX-512 with VNNI: dpbusd multiplies 64 codes by 64 digits and adds
+/* The kernels for AVX-512 with VNNI: dpbusd multiplies 64 codes by 64 bytes and adds
    four products each to 32 bits, without saturation. */
 
 #ifndef SKLEARN_BANDIT_QUANTIZED_KERNELS_AVX512_H
@@ -11,10 +11,10 @@ SKB_EXACT(avx512, SKB_AVX512)
 
 #define SKB_UNROLLED _Pragma("GCC unroll 8")
 
-SKB_AVX512 static inline __m512i skb_word_512(const int8_t* digits)
+SKB_AVX512 static inline __m512i skb_word_512(const int8_t* bytes)
 {
     int32_t word;
-    memcpy(&word, digits, 4);
+    memcpy(&word, bytes, 4);
     return _mm512_set1_epi32(word);
 }
 
@@ -67,13 +67,13 @@ SKB_AVX512 static void skb_scan_one_avx512(
     }
 }
 
-/* Add products of codes and digits. As an instruction with its registers: of the
+/* Add products of codes and bytes. As an instruction with its registers: of the
    intrinsic, GCC 12 copies and stores sums at every step if there are 24 of them, which
    takes more than twice as long. */
 SKB_AVX512 static inline __m512i skb_add_products_512(
-    __m512i sums, __m512i codes, __m512i digits)
+    __m512i sums, __m512i codes, __m512i bytes)
 {
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(codes), "v"(digits));
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(codes), "v"(bytes));
     return sums;
 }
 
@@ -151,9 +151,9 @@ SKB_AVX512 static void skb_scan_differences_avx512(
         for (int t = 0; t < 8; t++)
             sum[t] = _mm512_setzero_si512();
         for (int32_t word = 0; word < query->n_words; word++, codes += 8 * SKB_BLOCK) {
-            int64_t digits;
-            memcpy(&digits, query->high + 8 * word, 8);
-            const __m512i x = _mm512_set1_epi64(digits);
+            int64_t bytes;
+            memcpy(&bytes, query->high + 8 * word, 8);
+            const __m512i x = _mm512_set1_epi64(bytes);
             SKB_UNROLLED
             for (int t = 0; t < 8; t++)
                 sum[t] = _mm512_add_epi64(
@@ -175,7 +175,7 @@ SKB_AVX512 static ptrdiff_t skb_select_avx512(
     const float* bounds, const float* tails, ptrdiff_t n, float factor, float least,
     int32_t* places)
 {
-    const __m512 bar = _mm512_set1_ps(least), f = _mm512_set1_ps(factor);
+    const __m512 threshold = _mm512_set1_ps(least), f = _mm512_set1_ps(factor);
     const __m512i lanes = _mm512_setr_epi32(
         0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     ptrdiff_t n_found = 0;
@@ -184,7 +184,7 @@ SKB_AVX512 static ptrdiff_t skb_select_avx512(
         __m512 x = _mm512_maskz_loadu_ps(valid, bounds + i);
         if (tails != NULL)
             x = _mm512_fmadd_ps(f, _mm512_maskz_loadu_ps(valid, tails + i), x);
-        const __mmask16 found = _mm512_mask_cmp_ps_mask(valid, x, bar, _CMP_GE_OQ);
+        const __mmask16 found = _mm512_mask_cmp_ps_mask(valid, x, threshold, _CMP_GE_OQ);
         if (found) {
             /* Compressed in a register: to memory it takes hundreds of cycles on AMD. */
             const int count = __builtin_popcount(found);

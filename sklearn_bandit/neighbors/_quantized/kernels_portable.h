@@ -7,17 +7,17 @@
 
 SKB_EXACT(portable, )
 
-/* Sums of codes times one digit, of a block; the offset of the codes is taken out. */
+/* Sums of codes times one byte, of a block; the offset of the codes is taken out. */
 static void skb_products_of_block(
-    const uint8_t* codes, const int8_t* digits, int32_t n_words, int32_t sum,
+    const uint8_t* codes, const int8_t* bytes, int32_t n_words, int32_t sum,
     int32_t* sums)
 {
     for (int i = 0; i < SKB_BLOCK; i++)
         sums[i] = -SKB_BYTE_OFFSET * sum;
-    for (int32_t word = 0; word < n_words; word++, codes += 4 * SKB_BLOCK, digits += 4)
+    for (int32_t word = 0; word < n_words; word++, codes += 4 * SKB_BLOCK, bytes += 4)
         for (int i = 0; i < SKB_BLOCK; i++)
             for (int j = 0; j < 4; j++)
-                sums[i] += (int32_t) codes[4 * i + j] * digits[j];
+                sums[i] += (int32_t) codes[4 * i + j] * bytes[j];
 }
 
 static float skb_bound(
@@ -81,14 +81,14 @@ static void skb_scan_differences_portable(
     const uint8_t* codes, const float* residuals, ptrdiff_t n_blocks,
     const skb_query* query, float* bounds)
 {
-    const uint8_t* digits = (const uint8_t*) query->high;
+    const uint8_t* bytes = (const uint8_t*) query->high;
     int32_t sums[SKB_BLOCK];
     for (ptrdiff_t b = 0; b < n_blocks; b++) {
         memset(sums, 0, sizeof(sums));
         for (int32_t word = 0; word < query->n_words; word++, codes += 8 * SKB_BLOCK)
             for (int i = 0; i < SKB_BLOCK; i++)
                 for (int j = 0; j < 8; j++) {
-                    int32_t step = (int32_t) codes[8 * i + j] - digits[8 * word + j];
+                    int32_t step = (int32_t) codes[8 * i + j] - bytes[8 * word + j];
                     sums[i] += step < 0 ? -step : step;
                 }
         for (int i = 0; i < SKB_BLOCK; i++)

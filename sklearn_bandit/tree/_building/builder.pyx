@@ -5,6 +5,7 @@ In which order nodes are split is up to ``depth_first`` and ``best_first``.
 
 import numpy as np
 
+from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, uint8_t, uint32_t
 from libc.stdlib cimport free
@@ -18,13 +19,11 @@ from .partition cimport draw_threshold, find_threshold, partition_rows
 from .node_buffer import NODE_RECORD
 
 cdef enum:
-    # Totals at hand: of a node, of its children, of the left child by the search; best
+    # Totals kept: of a node, of its children, of the left child by the search; best
     # first also of the children of the leaf that is expanded.
     WORK_TOTALS = 6
-    # Rows of a node after which an interrupt by the user is looked for.
+    # Rows of a node after which interrupts are checked for.
     SIGNAL_ROWS = 100000
-
-cdef double EPSILON = 2.220446049250313e-16     # as in scikit-learn's builders
 
 
 cdef class Builder:
@@ -35,7 +34,7 @@ cdef class Builder:
     packed : PackedData
         The samples in bins.
     splitter : Splitter
-        Finds the splits; knows the criterion.
+        Finds the splits; has the criterion.
     ids : ndarray of shape (n,), uint32
         Rows of the samples to learn from, ascending. Those with weight 0 are left out.
     limits : GrowthLimits
@@ -119,11 +118,11 @@ cdef class Builder:
         return nodes, values
 
     cdef int grow_nodes(self) noexcept nogil:
-        """Grow all nodes; -1 if there is no memory or the user wants to stop."""
+        """Grow all nodes; -1 if there is no memory or the user interrupts."""
         return -1
 
     cdef bint is_interrupted(self, Py_ssize_t n) noexcept nogil:
-        """Whether the user wants to stop, if that has been seen or a node is large."""
+        """Whether the user has interrupted; signals are checked at large nodes only."""
         return self.interrupts.seen or (n > SIGNAL_ROWS and self.interrupts.look())
 
     # -- nodes ----
@@ -152,7 +151,7 @@ cdef class Builder:
             or node.n < self.min_samples_split
             or node.n < 2 * self.limits.min_samples_leaf
             or self.criterion.weight(totals) < 2 * self.limits.min_weight_leaf
-            or self.nodes[id].impurity <= EPSILON
+            or self.nodes[id].impurity <= DBL_EPSILON  # as scikit-learn has it
         )
 
     cdef Py_ssize_t split_node(
@@ -192,7 +191,7 @@ cdef class Builder:
             )
         if (
             self.min_impurity_decrease > 0.0
-            and self.improvement(totals, left, right) + EPSILON
+            and self.improvement(totals, left, right) + DBL_EPSILON
             < self.min_impurity_decrease
         ):
             return 0

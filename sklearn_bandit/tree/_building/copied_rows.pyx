@@ -6,7 +6,7 @@ Rows that are wide are also copied column by column (see ``node_buffer.pyx``).
 from sklearn_bandit._core.memory cimport CACHE_LINE
 from sklearn_bandit._core.simd cimport prefetch
 from sklearn_bandit._core.transpose cimport TRANSPOSED_ROWS, transpose
-from sklearn_bandit.tree._common cimport copy_row
+from sklearn_bandit.tree._common cimport ROWS_AHEAD, copy_row
 
 from .node_buffer cimport transposed_stride
 
@@ -20,8 +20,6 @@ cdef enum:
     COPY_ROWS = 16000
     # Larger nodes have histograms to subtract from instead, where there are any.
     SUBTRACT_ROWS = 8000
-    # Rows that are fetched ahead of their use.
-    ROWS_AHEAD = 16
 
 
 def count_copied(Py_ssize_t stride, has_sets):

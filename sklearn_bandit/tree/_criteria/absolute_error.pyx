@@ -55,7 +55,7 @@ cdef class AbsoluteErrorCriterion(Criterion):
         free(self.pairs)
 
     def make_histograms(self, n_slots, n_bins, count_rows):
-        """Make what stands for histograms; see `Criterion.make_histograms`."""
+        """Make the search that replaces histograms; see `Criterion.make_histograms`."""
         return MedianSearch(self, n_slots, n_bins, self.n_rows)
 
     # -- rows ----

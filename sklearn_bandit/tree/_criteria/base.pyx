@@ -1,12 +1,12 @@
 """What a tree predicts, as its splitters see it.
 
-A *criterion* knows the y of the samples and the criterion. It is asked
+A *criterion* holds the y of the samples. It computes
 
-- for the *totals* of a node (class weights, or sums of y), from which impurity and
+- the *totals* of a node (class weights, or sums of y), from which impurity and
   prediction follow;
-- for the *loss* of each sample under a split, whose mean is the weighted impurity of
+- the *loss* of each sample under a split, whose mean is the weighted impurity of
   the children: what the bandit averages;
-- for the *histograms* in which splits are searched (see ``histograms.pyx``).
+- the *histograms* in which splits are searched (see ``histograms.pyx``).
 
 The score of a split is the sum over both children of a function of their totals, such
 that ``(score of the split - score of the node) / (weight of the node * n_outputs)`` is

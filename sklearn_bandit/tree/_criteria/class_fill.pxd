@@ -9,7 +9,7 @@ from .class_scan cimport cell_t
 
 cdef struct Filling:
     # Rows that are added to the histograms of some features.
-    uint8_t* marks              # of the bins touched; NULL: not wanted
+    uint8_t* marks              # of the bins touched; NULL: not set
     Py_ssize_t n_cells          # numbers in a cell
     Py_ssize_t n_outputs
     const Block* block

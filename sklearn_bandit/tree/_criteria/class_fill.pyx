@@ -12,7 +12,7 @@ from libc.stdint cimport uint16_t
 
 from sklearn_bandit._core.memory cimport CACHE_LINE
 from sklearn_bandit._core.simd cimport inline_void, prefetch
-from sklearn_bandit.tree._common cimport MARK, N_SLOTS
+from sklearn_bandit.tree._common cimport MARK, N_SLOTS, ROWS_AHEAD
 
 cdef enum:
     # The column-major copy of all samples is read instead of the rows in nodes that
@@ -22,9 +22,6 @@ cdef enum:
     # Histograms filled in one pass over the rows: more do not stay in the second-level
     # cache.
     FILLED_BYTES = 1 << 17
-    # Rows that are fetched ahead of their use: a node's rows have gaps between them,
-    # which the processor does not predict.
-    ROWS_AHEAD = 16
     # The bins of a wide row are in different lines: from as many rows on, these are
     # fetched one by one. On MNIST that saved 7% of the time of a tree.
     SCATTERED_ROWS = 256

@@ -30,7 +30,7 @@ cdef struct Scan:
     int8_t constraint
     const uint64_t* allowed     # bins after which may be split (NULL: all)
     double tie                  # relative difference of scores that are the same
-    const uint32_t* sizes       # rows in each bin (NULL: not wanted)
+    const uint32_t* sizes       # rows in each bin (NULL: not counted)
     uint64_t bins[N_WORDS]      # those to be scanned
     bint clear                  # empty the cells
     int32_t feature

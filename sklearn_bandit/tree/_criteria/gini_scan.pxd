@@ -12,7 +12,7 @@ cdef enum:
 cdef bint scan_gini(
     uint16_t* cells,            # of all bins, `n_cells` numbers each
     Py_ssize_t n_cells,         # 2, 4, 8 or 16
-    const uint8_t* bins,        # those to look at, ascending
+    const uint8_t* bins,        # those to be scanned, ascending
     Py_ssize_t n_bins,
     const double* totals,       # of the node, at most GINI_WEIGHT in all
     Py_ssize_t n_classes,

@@ -21,6 +21,7 @@ from sklearn_bandit.tree._common cimport (
     MARK,
     MISSING_BIN,
     N_SLOTS,
+    ROWS_AHEAD,
     SPARSE,
     Block,
     Cut,
@@ -43,10 +44,6 @@ from .mean_small_nodes cimport (
     sorted_for,
 )
 from .squared_error_scan cimport scan_means
-
-cdef enum:
-    # Rows that are fetched ahead of their use, where they are not next to each other.
-    ROWS_AHEAD = 16
 
 # Scores that differ by rounding alone are tied: the first feature drawn keeps the lead.
 cdef double TIE = 1e-13

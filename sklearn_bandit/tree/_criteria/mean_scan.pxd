@@ -17,7 +17,7 @@ cdef struct Scan:
     const Limits* limits
     int8_t constraint
     const uint64_t* allowed     # bins after which may be split (NULL: all)
-    const uint32_t* sizes       # rows in each bin (NULL: not wanted)
+    const uint32_t* sizes       # rows in each bin (NULL: not counted)
     uint64_t bins[N_WORDS]      # those to be scanned
     int32_t feature
     bint varies                 # out: whether two bins are occupied

@@ -31,7 +31,7 @@ from .histograms cimport Histograms, is_allowed
 
 cdef enum:
     MISSING_KEY = -1    # of a row whose value is missing, where these come first
-    SIGNAL_ROWS = 10000     # of a node in which the user is listened to
+    SIGNAL_ROWS = 10000     # of a node in which interrupts are checked for
 
 # Losses that differ by less, relative to the node's, are tied.
 cdef double TIE = 1e-12
@@ -130,7 +130,7 @@ cdef class MedianSearch(Histograms):
         cdef bint by_rank, has_missing
         cdef int32_t missing
 
-        # A feature takes microseconds a row: the user is heard between two of them.
+        # A feature takes microseconds a row: interrupts are checked for before each.
         if self.n > SIGNAL_ROWS and self.interrupts.look():
             return False
         by_rank = self.order_by(request.feature)
@@ -317,8 +317,8 @@ cdef class MedianSearch(Histograms):
     cdef Py_ssize_t find(
         self, double weight, bint beyond, double* below, double* sum_below
     ) noexcept nogil:
-        """The first rank up to which the rows added weigh so much, or more if `beyond`;
-        and what is below it."""
+        """The first rank up to which the rows added have at least this weight, or more
+        than it if `beyond`; and what is below it."""
         cdef Py_ssize_t i = 0, step = 1
         cdef double next
 

@@ -32,7 +32,7 @@ def are_spread(MatrixView X, const uint32_t[:] rows):
     X : MatrixView
         The matrix.
     rows : ndarray of uint32
-        The rows to look at.
+        The rows to check.
 
     Returns
     -------

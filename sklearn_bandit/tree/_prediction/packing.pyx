@@ -41,7 +41,7 @@ class CannotPackError(ValueError):
 
 
 def has_groups(Py_ssize_t n_features):
-    """Whether nodes can be in groups, for rows of so many features.
+    """Whether nodes can be in groups, for rows of `n_features` features.
 
     Parameters
     ----------

@@ -26,8 +26,8 @@ from .row_comparison cimport find_all_ranges, find_range, find_varying, is_const
 cdef enum:
     # In a block of copied rows that are no wider, the features that vary are found by
     # comparing whole rows, many features at once; in nodes of more rows only if not
-    # many more are compared than drawn. The columns of other blocks are looked at one
-    # by one when they are drawn: a forest on MNIST took 8% longer with 2,048 rows here.
+    # many more are compared than drawn. The columns of other blocks are compared one
+    # by one when they are drawn: with 2,048 rows a forest on MNIST takes 8% longer.
     WIDEST_COMPARISON = 1024
     COMPARED_ROWS = 128
     COMPARED_PER_DRAWN = 16
@@ -176,9 +176,9 @@ cdef class Splitter:
     ) noexcept nogil:
         """Draw up to `n_most` features, at most MAX_GROUP, from `place` on.
 
-        Where a column can be read for itself, constant ones are set aside at once: that
-        takes a third of the time to fill a histogram, and one look at others. (Ranks
-        may differ where bins do not.)
+        Where a column can be read on its own, constant ones are set aside at once: for
+        these, reading takes a third of the time to fill a histogram, and for others a
+        few rows are enough. (Ranks may differ where bins do not.)
         """
         cdef bint looks = block.transposed != NULL and block.ranks == NULL
         cdef int32_t feature
@@ -259,7 +259,7 @@ cdef class Splitter:
             )
 
     cdef bint is_tiny(self, Py_ssize_t n, const Limits* limits) noexcept nogil:
-        """Whether a node has so few rows that no histogram is needed."""
+        """Whether a node is small enough to be searched without histograms."""
         return (
             n <= self.histograms.tiny_rows
             and self.n_thresholds == 0
@@ -272,7 +272,7 @@ cdef class Splitter:
     ) noexcept nogil:
         """Find the best split of a few rows without histograms.
 
-        Many are divided perfectly by the first feature: then no other is looked at.
+        Many are divided perfectly by the first feature: then no other is searched.
         """
         cdef double perfect = self.criterion.perfect_score(totals)
         cdef Py_ssize_t place = n_constant[0], n_varying = 0, n_left, n_group, j

@@ -28,7 +28,7 @@ cdef class LossComparison:
     criterion : Criterion
         Whose losses these are.
     sample : RowSample
-        The rows; it shows the feature of the split that is looked at.
+        The rows, with the bins of the feature of the split that is compared.
     radius : {"paired", "bernstein"}
         How far a mean difference may be from that of all rows.
     """

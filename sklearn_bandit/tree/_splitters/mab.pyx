@@ -360,7 +360,7 @@ cdef class BanditSplitter(SlotSplitter):
         self.n_survivors = n_left
 
     cdef double missing_share(self, double n_rows) noexcept nogil:
-        """By how much radii are too large to decide, if the sample had so many rows.
+        """By how much radii are too large to decide, if the sample had `n_rows` rows.
 
         At most 1: the leader is shown to beat no split, and no survivor can be better
         by more than `tol` times what the leader gains at least. Or no survivor can be

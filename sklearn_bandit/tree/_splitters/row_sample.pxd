@@ -7,10 +7,10 @@ from sklearn_bandit.tree._criteria.base cimport Criterion
 from sklearn_bandit.tree._criteria.histograms cimport Histograms
 
 cdef enum:
-    # Beyond this share (one in so many) of a node's rows a sample does not pay: a row
-    # read at random costs about as much as several read in order.
+    # A sample of more than a node's rows divided by this does not pay: a row read at
+    # random costs about as much as several read in order.
     SAMPLE_SHARE = 8
-    # The rows of a subset are there to be used, if not all twice.
+    # The same where the rows are a subset already, drawn to be sampled from.
     SUBSET_SHARE = 2
     # Nor does a larger sample, whatever the node: its losses no longer fit the cache.
     LARGEST_SAMPLE = 65536

@@ -8,13 +8,13 @@ grows from: it is the same for any number of threads.
 from libc.stdint cimport int64_t
 
 cdef enum:
-    # While most features survive, a sample takes at most this part (one in so many) of
-    # the insertions of an exact search, or what others have saved. Without it, samples
-    # that decided nothing took up to 16% of the insertions of an exact tree. With one
-    # in 32, signals of half a percent of the impurity were lost on 200,000 rows, with
+    # While most features survive, a sample takes at most the insertions of an exact
+    # search divided by this, or what others have saved. Without this limit, samples
+    # that decide nothing take up to 16% of the insertions of an exact tree. With 32,
+    # signals of half a percent of the impurity are lost on 200,000 rows, with
     # predictions of what a sample needs many more (`quality.trees.roots`).
     FIRST_SHARE = 24
-    # One in so many insertions may be lost to samples that decide nothing.
+    # One insertion in this number may be lost to samples that decide nothing.
     LOST_SHARE = 100
 
 
@@ -33,7 +33,7 @@ cdef inline bint affords_sample(
 cdef inline bint affords(
     const Savings* savings, int64_t n_insertions, int64_t n_exact
 ) noexcept nogil:
-    """Whether so many insertions may be lost, where an exact search takes `n_exact`."""
+    """Whether `n_insertions` may be lost, where an exact search takes `n_exact`."""
     return not savings.is_kept or n_insertions <= max(
         n_exact // FIRST_SHARE, savings.n_saved
     )

@@ -1,7 +1,7 @@
 """Histograms of all features drawn in a node, held at the same time.
 
-A feature that is drawn has a slot. A search can choose between slots by whatever it
-knows, and fill and scan the histograms of those that it is left with on all rows.
+A feature that is drawn has a slot. A search can drop slots by any rule, and then fill
+and scan the histograms of the others on all rows.
 """
 
 import numpy as np

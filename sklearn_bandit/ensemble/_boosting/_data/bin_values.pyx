@@ -23,9 +23,9 @@ from sklearn_bandit._core.memory cimport allocate_zeros
 from sklearn_bandit._core.openmp cimport thread_num
 
 cdef enum:
-    # Values, cells and bins of so many rows stay in the first-level cache together.
+    # Values, cells and bins of this number of rows stay in the first-level cache.
     BLOCK_ROWS = MAX_LOOKED_UP
-    # Rows of one task: tables are fetched once for so many rows.
+    # Rows of one task: tables are fetched once for all of them.
     TASK_ROWS = 4096
     # Neighbouring columns of a row-major matrix that share a cache line.
     GROUP = 16

@@ -79,7 +79,7 @@ cdef class RowLists:
             self.groups[g].n_slots = other.groups[g].n_slots
 
     def _room(self, Py_ssize_t g, Py_ssize_t which, Py_ssize_t n, dtype):
-        """Room for so many numbers, with some to spare for the next rows to take."""
+        """Room for n numbers, with some to spare for the next rows."""
         if self.arrays[g] is None:
             self.arrays[g] = [np.empty(0, np.uint16), np.empty(0, np.int64)]
         if len(self.arrays[g][which]) < n:

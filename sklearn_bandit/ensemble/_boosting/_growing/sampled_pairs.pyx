@@ -26,13 +26,13 @@ from sklearn_bandit._core.simd cimport inline_void, simd_void
 
 cdef enum:
     TASK_ROWS = 4096
-    # Largest rounded numbers; so many rows of these fit a cell.
+    # Largest rounded numbers: MAX_PACKED_ROWS rows of these fit into a cell.
     MAX_GRADIENT = 4095
     MAX_HESSIAN = 511
     # Sums and maxima that are made side by side, for wide vectors.
     N_LANES = 16
 
-# A step may be so large beside the usual size of a number, the squared mean of square
+# Largest step, relative to the usual size of a number: the squared mean of square
 # roots, which a few large numbers do not change. Rounding adds at most a quarter of the
 # squared step to the variance of a row, which is at least about that size squared.
 cdef double MAX_STEP = 0.25
@@ -40,7 +40,7 @@ cdef double MAX_STEP = 0.25
 # Steps from which on single precision has all their multiples.
 cdef double MIN_STEP = 1e-30
 
-# 2^-24: fractions that rounding is drawn by have so many bits.
+# 2^-24: random fractions that numbers are rounded by have 24 bits.
 cdef double FRACTION = 5.9604644775390625e-08
 
 
