@@ -97,6 +97,7 @@ cdef void prepare(Query* query, const Rows* rows, bint one_digit) noexcept nogil
 
     query.is_blind = rows.is_blind
     query.is_alone = False
+    query.is_loose = False
     query.tail = 0.0
     if rows.metric == MANHATTAN:
         _prepare_differences(query, rows)
