@@ -14,6 +14,8 @@ cdef inline const char* row_of(const Rows* rows, Py_ssize_t i) noexcept nogil:
     )
 
 
+cdef bint is_present(const Rows* rows, Py_ssize_t i) noexcept nogil
+
 cdef void compute_row(
     const Rows* rows, const Query* query, Py_ssize_t i, Found* found
 ) noexcept nogil

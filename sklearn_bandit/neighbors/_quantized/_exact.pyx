@@ -95,7 +95,8 @@ cdef void compute_row(
         push(found, key_of(rows, query, i), rows.first + i)
 
 
-cdef inline bint _is_present(const Rows* rows, Py_ssize_t i) noexcept nogil:
+cdef bint is_present(const Rows* rows, Py_ssize_t i) noexcept nogil:
+    """Return whether row i has not been removed."""
     cdef Py_ssize_t offset = (i // SKB_BLOCK) * rows.n_stats * SKB_BLOCK
 
     if rows.n_stats > 1:
@@ -109,5 +110,5 @@ cdef void compute_all(
     cdef Py_ssize_t i
 
     for i in range(rows.n):
-        if _is_present(rows, i):
+        if is_present(rows, i):
             compute_row(rows, query, i, found)

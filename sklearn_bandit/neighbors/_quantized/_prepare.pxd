@@ -20,6 +20,7 @@ cdef struct Query:
     float tail                  # factor of the tails
     bint has_no_bounds          # bounds cannot be computed: every row is
     bint is_alone               # one byte is too coarse: not searched with others
+    bint is_loose               # two would be, too
     Py_ssize_t own              # position that is not an answer, or -1
 
 cdef int new_query(Query* query, Py_ssize_t d, Py_ssize_t width) noexcept nogil

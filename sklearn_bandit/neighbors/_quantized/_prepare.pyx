@@ -98,6 +98,7 @@ cdef void prepare(Query* query, const Rows* rows, bint one_byte) noexcept nogil:
 
     query.has_no_bounds = rows.has_no_bounds
     query.is_alone = False
+    query.is_loose = False
     query.tail = 0.0
     if rows.metric == MANHATTAN:
         _prepare_differences(query, rows)

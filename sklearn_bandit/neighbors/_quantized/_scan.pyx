@@ -269,6 +269,7 @@ cdef bint _is_coarse(
     if ALONE_FACTOR * n_reached <= n:
         return False
     if MANY_FACTOR * n_reached > n:
+        group.queries[number].is_loose = True
         return True
     for i in range(n_reached):
         size = _stats_of(rows, _seed_row(rows, places[i]))[SKB_SIZE * SKB_BLOCK]

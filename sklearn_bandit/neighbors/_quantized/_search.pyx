@@ -17,6 +17,7 @@ from ._encode cimport COSINE, MANHATTAN
 from ._exact cimport KERNELS
 from ._found cimport Found, Neighbour, sort_found
 from ._prepare cimport Query, free_query, new_query, prepare
+from ._products cimport search_by_products
 from ._scan cimport (
     LEAST_TOGETHER,
     Scratch,
@@ -89,6 +90,7 @@ cdef int _search_some(
                     break
         if n_together:
             search_together(&task.segments[s], queries, n, &scratch, &found[start])
+            search_by_products(&task.segments[s], queries, n, &found[start])
         for i in range(n):
             if n_together and not queries[i].is_alone:
                 continue
