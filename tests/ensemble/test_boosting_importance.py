@@ -73,7 +73,8 @@ def test_draws_by_hand(point):
     # task has seven rows.
     draw = make_draw(make_pairs(n=3 * 4096 + 7), 0.5, 3000)
     p = draw.probabilities
-    sums = np.cumsum((p * np.float32(2**30)).astype(np.int64)) + int(point * (2**30 - 1))
+    sums = np.cumsum((p * np.float32(2**30)).astype(np.int64))
+    sums += int(point * (2**30 - 1))
     rows, weights = draw.draw(point, 2.0)
     assert_array_equal(rows, np.flatnonzero(np.diff(sums >> 30, prepend=0)))
     assert_allclose(weights, 2.0 / p[rows], rtol=1e-6)
