@@ -343,8 +343,8 @@ def boosting(options):
         {"loss": Task.mean_loss},
         "Settings were chosen on the flights, the lognormal target and rows like "
         "1M x 28. A single lognormal target may make a difference of 1 or 2%: the "
-        "expected loss leaves such noise out. Goal: at most +0.1% on average, none above "
-        "+0.2%.",
+        "expected loss leaves such noise out. Goal: at most +0.1% on average, none "
+        "above +0.2%.",
     )
 
 
