@@ -342,9 +342,9 @@ def boosting(options):
         MARKS,
         {"loss": Task.mean_loss},
         "Settings were chosen on the flights, the lognormal target and rows like "
-        "1M x 28. One of 200,000 lognormal targets makes a difference of 1.8% with one "
-        "of the seeds: the expected loss leaves such noise out. Goal: at most +0.1% on "
-        "average, none above +0.2%.",
+        "1M x 28. A single lognormal target may make a difference of 1 or 2%: the "
+        "expected loss leaves such noise out. Goal: at most +0.1% on average, none "
+        "above +0.2%.",
     )
 
 

@@ -67,6 +67,19 @@ def test_probabilities_by_hand(n_trees):
     assert p.max() == 1.0
 
 
+@pytest.mark.parametrize("point", [0.0, 0.3, 1.0])
+def test_draws_by_hand(point):
+    # A row is drawn where the sum of the probabilities passes a whole number; the last
+    # task has seven rows.
+    draw = make_draw(make_pairs(n=3 * 4096 + 7), 0.5, 3000)
+    p = draw.probabilities
+    sums = np.cumsum((p * np.float32(2**30)).astype(np.int64))
+    sums += int(point * (2**30 - 1))
+    rows, weights = draw.draw(point, 2.0)
+    assert_array_equal(rows, np.flatnonzero(np.diff(sums >> 30, prepend=0)))
+    assert_allclose(weights, 2.0 / p[rows], rtol=1e-6)
+
+
 def test_every_row_is_drawn_with_its_probability():
     draw = make_draw(make_pairs(), 0.5, 3000)
     n_draws, counts = 1000, np.zeros(20_000)
