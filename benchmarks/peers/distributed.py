@@ -144,11 +144,11 @@ def forest(options):
         "random forest, 32 trees of depth 12, 1,000,000 x 30 float32, 20 partitions",
         ["", "seconds", "over local", "MB between workers", "same forest"],
         rows,
-        note="Values are 114 MB, bins 29 MB. A worker has about half of the partitions. "
-        "The other half of values and targets, 58 MB, is all that it must be sent to "
-        "make bins and to tell the values of a bin apart; the second worker maps its "
-        "file. The rest are trees that grew there, 6 MB. With joblib's backend both map "
-        "a file of the client. Goals: at most 1.5 times the time of local; at most the "
+        note="Values are 114 MB, bins 29 MB. A worker has about half of the rows. The "
+        "other half of values and targets, 58 MB, is all that it must be sent to make "
+        "bins and to tell the values of a bin apart; the second worker maps its file. "
+        "The rest are trees that grew there, 6 MB. With joblib's backend both map a "
+        "file of the client. Goals: at most 1.5 times the time of local; at most the "
         "bins once for each worker, 57 MB.",
     )
 

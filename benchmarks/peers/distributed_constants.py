@@ -190,8 +190,8 @@ def constants(options):
         "10^10 rows of 30 float32 features on 100 workers of 16 threads, on paper",
         ["", "seconds of one processor", "of 1,600", "of the network"],
         [cost.row() for cost in costs(rows)],
-        note="Assumed: 1 GB/s reach a worker, and 1,600 threads are 1,600 times as fast "
-        f"as one. 10,000 partitions and {N_GROUPS} groups of leaves are {tasks:,} tasks "
-        f"for a tree, {n_seconds / 60:.0f} minutes of client, scheduler and worker "
-        "together.",
+        note="Assumed: 1 GB/s reach a worker, and 1,600 threads are 1,600 times as "
+        f"fast as one. 10,000 partitions and {N_GROUPS} groups of leaves are {tasks:,} "
+        f"tasks for a tree, {n_seconds / 60:.0f} minutes of client, scheduler and "
+        "worker together.",
     )
