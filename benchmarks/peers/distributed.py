@@ -2,8 +2,8 @@
 
 Workers have one thread each and are on the machine of the client: what travels between
 them goes through the loopback device. Bytes are those of the workers' transfer logs,
-which have what results say of their own size; the counter of the device agreed, to the
-trees that come to the client. They do not have what the client sends.
+which have what results say of their own size: arrays in full, trees hardly, and nothing
+of what goes from or to the client.
 """
 
 import pickle
@@ -144,12 +144,12 @@ def forest(options):
         "random forest, 32 trees of depth 12, 1,000,000 x 30 float32, 20 partitions",
         ["", "seconds", "over local", "MB between workers", "same forest"],
         rows,
-        note="Values are 114 MB, bins 29 MB. A worker has about half of the rows. The "
-        "other half of values and targets, 58 MB, is all that it must be sent to make "
-        "bins and to tell the values of a bin apart; the second worker maps its file. "
-        "The rest are trees that grew there, 6 MB. With joblib's backend both map a "
-        "file of the client. Goals: at most 1.5 times the time of local; at most the "
-        "bins once for each worker, 57 MB.",
+        note="Values are 114 MB, bins 29 MB. The worker that has most of the rows is "
+        "sent the values and targets of the others, at most half of them, 58 MB: less "
+        "does not tell the values of a bin apart. It makes bins; the second worker maps "
+        "its file. Trees, 12 MB in all, are not in the logs. With joblib's backend both "
+        "map a file of the client. Goals: at most 1.5 times the time of local; at most "
+        "the bins once for each worker, 57 MB.",
     )
 
 
