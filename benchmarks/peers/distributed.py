@@ -146,10 +146,10 @@ def forest(options):
         rows,
         note="Values are 114 MB, bins 29 MB. The worker that has most of the rows is "
         "sent the values and targets of the others, at most half of them, 58 MB: less "
-        "does not tell the values of a bin apart. It makes bins; the second worker maps "
-        "its file. Trees, 12 MB in all, are not in the logs. With joblib's backend both "
-        "map a file of the client. Goals: at most 1.5 times the time of local; at most "
-        "the bins once for each worker, 57 MB.",
+        "does not tell the values of a bin apart. It makes bins; the second worker "
+        "maps its file. Trees, 12 MB in all, are not in the logs. With joblib's "
+        "backend both map a file of the client. Goals: at most 1.5 times the time of "
+        "local; at most the bins once for each worker, 57 MB.",
     )
 
 
