@@ -1,10 +1,12 @@
 """What a row costs each family of `sklearn_bandit.dask` on the worker that has it.
 
-These are the constants of the page "to internet scale" of the user guide: seconds of
-one processor, without a cluster, and what a task costs the scheduler.
+These are the constants of the section "to internet scale" of the user guide: seconds of
+one processor, without a cluster, and what a task costs the scheduler; and what many
+rows on many workers would cost by them.
 """
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +16,75 @@ from ..harness import Table, benchmark
 
 N_ROWS, N_FEATURES = 250_000, 30
 DEPTH = 8
+N_ATOM_FEATURES = 2000
+
+# The cluster on paper, and what is assumed of it: bytes a second that reach a worker,
+# and that threads are as fast together as one by one.
+SCALE_ROWS, SCALE_WORKERS, SCALE_THREADS = 10**10, 100, 1600
+NETWORK = 1e9
+
+# Counts by which costs follow from the constants.
+N_TREES = 100  # of a forest
+N_MEDOIDS = 10
+N_GROUPS = 100  # of leaves that are sent to workers together
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a family costs on paper.
+
+    Parameters
+    ----------
+    what : str
+        The family, and what is computed.
+    seconds : float
+        Of one processor, on all rows.
+    bytes_sent : float
+        That travel; of one receiver, if others receive theirs at the same time.
+    """
+
+    what: str
+    seconds: float
+    bytes_sent: float = 0.0
+
+    def row(self):
+        """Return the line of the table."""
+        spread = self.seconds / SCALE_THREADS
+        return [self.what, self.seconds, spread, self.bytes_sent / NETWORK]
+
+
+def costs(constants):
+    """Return what all families cost, by nanoseconds of what `constants` measures."""
+    from sklearn_bandit.dask._hist_gradient_boosting import MAX_ROWS
+    from sklearn_bandit.dask._kmedoids_rounds import N_EXACT, REFERENCES
+    from sklearn_bandit.dask._large_trees import SAMPLE_VALUES
+
+    unit = {name: 1e-9 * ns for name, ns in constants}
+    n, n_binned = SCALE_ROWS, MAX_ROWS + SCALE_ROWS // 10
+    level = n * unit["tree: send a row down a level"]
+    distance = n * unit["k-medoids: a distance of 30 coordinates, in a round"]
+    n_distances = N_MEDOIDS + REFERENCES[0] + N_MEDOIDS * (1 + N_EXACT)
+    values = 4 * N_FEATURES * n
+    return [
+        Cost("boosting: describe all rows", n * unit["boosting: describe a row"]),
+        Cost(
+            "boosting: bins of the working set and of a tenth that is held out",
+            n_binned * N_FEATURES * unit["boosting: put a value into a bin"],
+            MAX_ROWS * (N_FEATURES + 16),
+        ),
+        Cost(
+            f"forest: all rows down {N_TREES} tops of depth {DEPTH}; the sample",
+            N_TREES * DEPTH * level,
+            4 * SAMPLE_VALUES,
+        ),
+        Cost("full tree: all rows, each to one worker", 0.0, values / SCALE_WORKERS),
+        Cost(f"{N_MEDOIDS} medoids: a round", n_distances * distance),
+        Cost("neighbours: a query", n * unit["neighbours: a row, for each query"]),
+        Cost(
+            "inner products of 2,000 coordinates: a query",
+            n * unit["inner products: an atom of 2,000 coordinates, for each query"],
+        ),
+    ]
 
 
 def seconds_of(compute, rounds):
@@ -103,8 +174,8 @@ def constants(options):
         lambda: search.kneighbors(X[:50]),
         50 * N_ROWS,
     )
-    atoms = rng.standard_normal((5000, 2000), dtype=np.float32)
-    queries = rng.standard_normal((20, 2000), dtype=np.float32)
+    atoms = rng.standard_normal((5000, N_ATOM_FEATURES), dtype=np.float32)
+    queries = rng.standard_normal((20, N_ATOM_FEATURES), dtype=np.float32)
     products = neighbors.BanditMIPS(1, random_state=0, n_jobs=1).fit(atoms)
     add(
         "inner products: an atom of 2,000 coordinates, for each query",
@@ -112,4 +183,15 @@ def constants(options):
         20 * len(atoms),
     )
     rows.append(["dask: a task", 1e9 * seconds_of_a_task()])
-    yield Table("one processor", ["", "ns"], rows)
+    yield Table("nanoseconds of one processor", ["", "ns"], rows)
+    tasks = SCALE_WORKERS**2 * N_GROUPS
+    n_seconds = 1e-9 * tasks * rows[-1][1]
+    yield Table(
+        "10^10 rows of 30 float32 features on 100 workers of 16 threads, on paper",
+        ["", "seconds of one processor", "of 1,600", "of the network"],
+        [cost.row() for cost in costs(rows)],
+        note="Assumed: 1 GB/s reach a worker, and 1,600 threads are 1,600 times as "
+        f"fast as one. 10,000 partitions and {N_GROUPS} groups of leaves are {tasks:,} "
+        f"tasks for a tree, {n_seconds / 60:.0f} minutes of client, scheduler and "
+        "worker together.",
+    )

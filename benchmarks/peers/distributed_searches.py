@@ -25,9 +25,11 @@ def make_points(block, n_rows, n_features):
 
 
 def make_atoms(block, n_rows, n_features):
-    """Atoms of normal entries."""
+    """Atoms of rank 20, with noise."""
+    factors = np.random.default_rng(0).standard_normal((20, n_features))
     rng = np.random.default_rng([11, block])
-    return rng.standard_normal((n_rows, n_features), dtype=np.float32)
+    noise = 0.5 * rng.standard_normal((n_rows, n_features), dtype=np.float32)
+    return (rng.standard_normal((n_rows, 20)) @ factors + noise).astype(np.float32)
 
 
 def make_blocks(make, n_blocks, n_rows, n_features):
@@ -85,13 +87,19 @@ def kmedoids(options):
 
 @benchmark("distributed.mips")
 def mips(options):
-    """500 queries in 4 partitions of 5,000 atoms, beside one index."""
+    """500 queries in 4 partitions of 2,500 atoms of rank 20, beside one index."""
     from sklearn_bandit.dask import BanditMIPS
 
-    n_features, k = 2000, 5
+    n_atoms, n_features, k = 2500, 10_000, 5
     queries = make_atoms(1000, 500, n_features)
-    atoms = np.concatenate([make_atoms(i, 5000, n_features) for i in range(4)])
-    products = queries.astype(np.float64) @ atoms.T.astype(np.float64)
+    atoms = np.concatenate([make_atoms(i, n_atoms, n_features) for i in range(4)])
+    products = np.concatenate(
+        [
+            queries.astype(np.float64) @ part.astype(np.float64).T
+            for part in np.split(atoms, 10)
+        ],
+        axis=1,
+    )
     best = np.argsort(-products, axis=1, kind="stable")[:, :k]
     rows = []
 
@@ -109,11 +117,11 @@ def mips(options):
     one = neighbors.BanditMIPS(k, delta=DELTA, random_state=0, n_jobs=2).fit(atoms)
     first = add("one index, two threads", one)
     with two_workers() as client:
-        X = client.persist(make_blocks(make_atoms, 4, 5000, n_features))
+        X = client.persist(make_blocks(make_atoms, 4, n_atoms, n_features))
         found = add("4 partitions", BanditMIPS(k, delta=DELTA, random_state=0).fit(X))
     same = np.mean((first == found).all(axis=1))
     yield Table(
-        f"the {k} largest of 20,000 products of 2,000 coordinates, 500 queries",
+        f"the {k} largest of 10,000 products of 10,000 coordinates, 500 queries",
         ["", "seconds", "wrong queries", "multiplications, share of all"],
         rows,
         note=f"Same answers: {same:.4f} of the queries. Goal: wrong queries at most "

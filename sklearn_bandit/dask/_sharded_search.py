@@ -10,9 +10,11 @@ a worker is made again, removals included.
 
 from __future__ import annotations
 
+import sys
 from copy import copy
 from typing import Any, ClassVar, NamedTuple, Self
 
+import dask
 import dask.array as da
 import distributed
 import numpy as np
@@ -35,6 +37,9 @@ from sklearn_bandit.neighbors import (
 from ._base import DaskEstimator
 from ._client import Tasks
 from ._collections import Block, is_collection, make_partitions, row_blocks
+
+# Setting of dask: bytes of a graph from which on it warns.
+LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 
 class Shard(NamedTuple):
@@ -249,7 +254,9 @@ class ShardedSearch(DaskEstimator):
             X = validate_data(self, X, dtype=self._dtype, order="C", reset=False)
         with Tasks(self._resolve_client()) as tasks:
             if X is not None:
-                queries = [tasks.submit(_same, X)]
+                # They are part of the graph, so that they are not lost with a worker.
+                with dask.config.set({LARGE_GRAPH: sys.maxsize}):
+                    queries = [tasks.submit(_same, X)]
             else:
                 queries = [tasks.submit(_rows, one.future) for _, one in shards]
             asked = [
