@@ -150,7 +150,7 @@ def identity(options):
             "distances / n^2 at the largest n",
         ],
         rows,
-        note='All parameters but the algorithm at their defaults: "bandit", and "eager".',
+        note='Parameters at their defaults, but algorithm="bandit", and "eager".',
     )
 
 
