@@ -115,9 +115,17 @@ def provenance(options):
 
 
 def _commit():
-    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=RESULTS.parent)
-    return done.stdout.strip() or "unknown"
+    """Return the commit, marked if other files than results differ from it."""
+
+    def git(*arguments):
+        command = ["git", *arguments]
+        return subprocess.run(
+            command, capture_output=True, text=True, cwd=RESULTS.parents[1]
+        )
+
+    commit = git("describe", "--always", "--exclude=*").stdout.strip()
+    changes = git("diff", "--quiet", "HEAD", "--", ".", ":!benchmarks/results")
+    return (commit + "-dirty" * (changes.returncode == 1)) or "unknown"
 
 
 def store(name, record, origin, is_part=False):

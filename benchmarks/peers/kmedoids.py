@@ -133,9 +133,9 @@ def identity(options):
             if len(X) == max(sizes):
                 share.append(bandit.n_distance_evaluations_ / len(X) ** 2)
         row = [name, f"{min(sizes):,} to {max(sizes):,}, {metric}, k = {k}"]
-        row += [n_runs, n_same, max(losses)]
-        row += [min(eager_losses), np.mean(eager_losses), max(eager_losses)]
-        rows.append([*row, np.mean(share)])
+        found = [max(losses), min(eager_losses), np.mean(eager_losses)]
+        found = [f"{loss:.4f}" for loss in (*found, max(eager_losses))]
+        rows.append([*row, n_runs, n_same, *found, np.mean(share)])
     yield Table(
         "How often the medoids were PAM's, on fresh subsets; losses over PAM's",
         [
@@ -150,7 +150,7 @@ def identity(options):
             "distances / n^2 at the largest n",
         ],
         rows,
-        note='All parameters but `algorithm` at their defaults: "bandit", and "eager".',
+        note='Parameters at their defaults, but algorithm="bandit", and "eager".',
     )
 
 

@@ -51,9 +51,9 @@ fig.colorbar(image, ax=ax)
 # %%
 # What differs between arms decides how much has to be computed. The same search with
 # other radii: the paired differences need the fewest distances, because a far-away
-# reference is far from all arms alike. Where the range of the costs is known the
-# differences have a bound that holds for any data, and still need fewer than bounds on
-# each arm's own mean.
+# reference is far from all arms alike. Normal intervals of each arm's own mean need
+# more than twice as many. Both trust the variances that they see. Bounds that hold for
+# any costs within a range need most of the matrix here, those of differences the least.
 searches = {
     "paired": {},
     "paired,\nrange": {"cost_range": 12.0},

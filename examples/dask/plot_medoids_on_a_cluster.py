@@ -19,7 +19,7 @@ from sklearn_bandit.dask import BanditKMedoids, BanditNearestNeighbors
 # rows are made by the workers, block by block.
 
 cluster = LocalCluster(
-    n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+    n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
 )
 client = Client(cluster)
 
@@ -66,12 +66,12 @@ print("a medoid is still found:", bool(np.isin(nearest, model.medoid_indices_).a
 # Only what is drawn comes here.
 
 some = X[::20].compute()
-around = X.compute()[ids.ravel()]
+around = X[ids.ravel()].compute()
 plt.figure(figsize=(5, 5))
 plt.scatter(*some.T, s=2, c="lightgrey", label="every twentieth row")
 plt.scatter(*around.T, s=2, c=np.repeat(np.arange(10), 200), cmap="tab10")
 plt.scatter(*model.cluster_centers_.T, c="black", marker="x", label="medoids")
-plt.legend(loc="center")
+plt.legend(loc="center", markerscale=2)
 plt.title("200 nearest rows of each medoid")
 plt.tight_layout()
 plt.show()

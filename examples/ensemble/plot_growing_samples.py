@@ -53,6 +53,9 @@ for name, parameters in arms.items():
     )
 
 # %%
+# Forty trees on growing samples take a third of the insertions, and their loss is no
+# higher than that of exact trees. Samples that keep their size are cheaper yet, and
+# as good for so few trees.
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
 for name in arms:
     axes[0].plot(n_trees, loss[name], marker="o", label=name)

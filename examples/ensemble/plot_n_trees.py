@@ -42,5 +42,10 @@ for name in counts:
     right.semilogx(counts[name], scores[name], marker="o", label=name)
 left.set(xlabel="oob_tol", ylabel="trees grown")
 right.set(xlabel="trees grown", ylabel="out-of-bag R²", ylim=(0, 1))
+left.set_xticks(tolerances, [f"{tolerance:g}" for tolerance in tolerances])
+left.set_yticks([32, 64, 128, 256, 512], ["32", "64", "128", "256", "512"])
+right.set_xticks([32, 64, 128, 256, 512], ["32", "64", "128", "256", "512"])
+for axes in (left, right):
+    axes.minorticks_off()
 left.legend()
 plt.show()

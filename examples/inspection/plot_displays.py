@@ -52,7 +52,8 @@ plt.show()
 # %%
 # A tree of 200,000 samples. The root and the next level have the largest nodes; there a
 # sample of each saves nearly all insertions. Further down the features are nearly tied,
-# histograms of all of them are filled once, and both solvers subtract from those.
+# and the exact search takes fewer: it subtracts the histograms of a child from those of
+# the parent, which a sample has not filled.
 
 X, y = make_classification(200_000, 30, n_informative=8, random_state=0)
 tree = DecisionTreeClassifier(random_state=0)

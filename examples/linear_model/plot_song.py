@@ -54,4 +54,5 @@ fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 for name, values in counts.items():
     ax.plot(seconds, values, marker="o", label=name)
 ax.set(xlabel="length of the song in seconds", ylabel="multiplications", yscale="log")
-ax.legend()
+ax.set_ylim(top=2e9)
+ax.legend(loc="upper left")

@@ -41,7 +41,7 @@ def multiplications(make):
 # Of a search that samples, two things are computed in full: the query's part along the
 # constant vector, and the inner product of each atom that is returned. With a hundred
 # atoms that is at least one hundredth of the exact search for each. The rest, which is
-# what tells the atoms apart, hardly grows.
+# what tells the atoms apart, grows by a sixth from 6,000 dimensions to 24,000.
 separable = multiplications(make_correlated_normal_custom)
 in_full = np.array(dimensions) * 2 / n_atoms
 for d, whole, full in zip(dimensions, separable, in_full, strict=True):
@@ -61,5 +61,7 @@ ax.set(
     xlabel="dimension",
     ylabel="multiplications for each atom",
 )
+ax.set_xticks(dimensions, [f"{d:,}" for d in dimensions])
+ax.minorticks_off()
 ax.legend()
 plt.show()

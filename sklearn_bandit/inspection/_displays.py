@@ -237,7 +237,7 @@ class RacingDisplay(_Display):
             self.lines_ += ax.plot(
                 np.arange(1, len(means) + 1),
                 means,
-                color="C3" if is_best else "0.6",
+                color="C0" if is_best else "0.6",
                 zorder=3 if is_best else 2,
                 marker="o",
                 markevery=[-1] if len(means) else None,
