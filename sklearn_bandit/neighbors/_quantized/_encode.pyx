@@ -26,6 +26,7 @@ from ._constants cimport (
     ROUNDINGS,
     SKB_BLOCK,
     SKB_BYTE_OFFSET,
+    enlarge,
 )
 
 cdef extern from "encode.h":
@@ -255,10 +256,11 @@ cdef double _inverse_norm(
 ) noexcept nogil:
     """Return one over the norm, 0 for zero."""
     cdef Py_ssize_t j
-    cdef double scaled = 0.0
+    cdef double value, scaled = 0.0
 
     if squares >= LEAST_SQUARES:
         return 1.0 / sqrt(squares)
     for j in range(d):
-        scaled += (row[j] * LARGE) * (row[j] * LARGE)
+        value = enlarge(row[j])
+        scaled += value * value
     return LARGE / sqrt(scaled) if scaled > 0.0 else 0.0

@@ -6,7 +6,7 @@ What is returned is computed from the rows themselves in double precision by
 
 from libc.math cimport INFINITY, sqrt
 
-from ._constants cimport LARGE, LEAST_SQUARES, SKB_BLOCK
+from ._constants cimport LARGE, LEAST_SQUARES, SKB_BLOCK, enlarge
 from ._encode cimport EUCLIDEAN, INNER_PRODUCT, MANHATTAN
 from ._found cimport Found, push
 from ._prepare cimport Query
@@ -68,7 +68,7 @@ cdef double key_of(const Rows* rows, const Query* query, Py_ssize_t i) noexcept 
             return sqrt(sums[0])
         sums[0] = 0.0
         for j in range(d):
-            value = (_value(rows, row, j) - query.values[j]) * LARGE
+            value = enlarge(_value(rows, row, j) - query.values[j])
             sums[0] += value * value
         return sqrt(sums[0]) / LARGE
     KERNELS.products[rows.is_double](row, query.values, d, sums)
@@ -77,7 +77,7 @@ cdef double key_of(const Rows* rows, const Query* query, Py_ssize_t i) noexcept 
     if sums[1] < LEAST_SQUARES:
         sums[0] = sums[1] = 0.0
         for j in range(d):
-            value = _value(rows, row, j) * LARGE
+            value = enlarge(_value(rows, row, j))
             sums[0] += value * query.values[j]
             sums[1] += value * value
     if sums[1] <= 0.0 or query.own_squares <= 0.0:

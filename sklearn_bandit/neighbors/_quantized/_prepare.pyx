@@ -46,6 +46,7 @@ from ._constants cimport (
     MOST,
     ROUNDINGS,
     SKB_HIGH_STEP,
+    enlarge,
 )
 from ._encode cimport COSINE, EUCLIDEAN, INNER_PRODUCT, MANHATTAN
 
@@ -141,7 +142,7 @@ cdef double _prepare_products(
         # The squares of a tiny query may be lost.
         squares = 0.0
         for j in range(d):
-            value = query.values[j] * LARGE
+            value = enlarge(query.values[j])
             squares += value * value
         squares = sqrt(squares) / LARGE
     else:

@@ -47,7 +47,7 @@ cdef double LEAST_PRODUCT = 2.0 ** -120
 
 # Squared norm, in units, of a row whose products single precision may not hold: it is
 # always computed.
-cdef double MOST_SQUARES = 1e60
+cdef double MOST_ROW_SQUARES = 1e60
 
 
 cdef struct Part:
@@ -107,7 +107,7 @@ cdef void _pack(
             )
             squares += value * value
             tile[j * TILE_ROWS + r] = <float> value
-        norms[r] = sqrt(squares) if squares < MOST_SQUARES else NAN
+        norms[r] = sqrt(squares) if squares < MOST_ROW_SQUARES else NAN
 
 
 cdef void _compute_reaching(

@@ -18,4 +18,12 @@
 #define SKB_LEAST_SQUARES 1e-250
 #define SKB_LARGE 0x1p600
 
+/* A value times that power. Sums may be reordered, and its square, which overflows, be
+   taken out of them: the product is therefore made before anything is done with it. */
+static inline double skb_enlarge(double value)
+{
+    volatile double enlarged = value * SKB_LARGE;
+    return enlarged;
+}
+
 #endif
