@@ -136,7 +136,7 @@ class ClassSample:
 class _Rest:
     """The sum over all classes of one input: a part that is known, and a rest.
 
-    Terms are relative to a large one, so that they do not overflow.
+    Terms are relative to the largest that is known, so that they do not overflow.
 
     Parameters
     ----------
@@ -186,6 +186,13 @@ class _Rest:
 
     def know(self, classes, scores):
         """Add classes to those that are known."""
+        largest = max(self.largest, scores.max())
+        scale = np.exp(self.largest - largest)
+        self.known, self.values, self.largest = (
+            self.known * scale,
+            self.values * scale,
+            largest,
+        )
         is_new = ~self.is_known[classes]
         self.known += self.terms(scores[is_new]).sum()
         self.is_known[classes] = True

@@ -196,6 +196,21 @@ def test_products_that_overflow(of_any_size):
     assert np.abs(probabilities[0, 0] / expected[1][0, 0] - 1.0) <= errors[0] + 1e-9
 
 
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_scores_far_above_all_that_are_drawn(of_any_size, fit_intercept):
+    rng = np.random.default_rng(0)
+    weights = 0.01 * rng.standard_normal((N_CLASSES, N_FEATURES))
+    intercepts = rng.normal(0.0, 0.1, N_CLASSES) * fit_intercept
+    weights[[3, 5], 0] = 2000.0, 2000.5
+    intercepts[[3, 5]] = 0.0
+    model = classifier_of(weights, intercepts)
+    x = np.eye(1, N_FEATURES)
+    classes, probabilities, errors = fitted(model).predict_top_proba(x, 2)
+    assert_array_equal(classes, [[5, 3]])
+    assert_allclose(probabilities[0], softmax([0.5, 0.0]), rtol=1e-9)
+    assert errors[0] <= 0.05
+
+
 def test_bad_arguments():
     model, inputs = layer("flat")
     predictor = fitted(model)
