@@ -166,7 +166,8 @@ def origin(name, record):
     """Return what a table is worth nothing without, in a line."""
     measured = record["measured"]
     parts = [f"{measured['processor']}, {measured['cores']} cores"]
-    parts.append(f"{measured['threads']} threads")
+    n_threads = measured["threads"]
+    parts.append("1 thread" if n_threads == 1 else f"{n_threads} threads")
     if "seconds" in record:
         used = {package(side) for side in record["seconds"]} - {None}
         versions = measured["packages"]
