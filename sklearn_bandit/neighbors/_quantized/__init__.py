@@ -9,8 +9,10 @@ Everything that reads or writes codes belongs here; estimators do not.
 - ``_prepare``: one query as bytes, and the bound with its proof
 - ``_search``: queries shared out among threads
 - ``_scan``: scan, select, compute in a segment; one query or many
+- ``_products``: many queries whose bounds are loose, by products (``products.h``)
 - ``_exact``: distances from the rows themselves, and the choice of the kernels
 - ``_found``: the k best, or all within a radius
+- ``_constants``: what kernels in C and in Cython share (``constants.h``)
 - ``kernels.h``: a table of kernels for each instruction set, chosen at run time;
   ``exact.h``: distances that are the same to the last bit in all of them
 """
