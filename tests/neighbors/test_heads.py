@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 
 from sklearn_bandit.neighbors import BanditNearestNeighbors
 from sklearn_bandit.neighbors._quantized import codes
+from sklearn_bandit.neighbors._quantized import head as head_module
 
 METRICS = ("euclidean", "cosine", "inner_product")
 
@@ -19,7 +20,7 @@ METRICS = ("euclidean", "cosine", "inner_product")
 def _always_a_head(monkeypatch):
     monkeypatch.setattr(codes, "MIN_HEAD_FEATURES", 4)
     monkeypatch.setattr(codes, "MIN_HEAD_ROWS", 8)
-    monkeypatch.setattr(codes, "LEAST_GAIN", 0)
+    monkeypatch.setattr(head_module, "LEAST_GAIN", 0)
 
 
 def few_factors(n, d, rng):
@@ -132,18 +133,18 @@ def test_the_bound_of_a_head(kind, metric, seed):
     segment = segment._index.segments[0]
     head, space = segment.head, segment.space
     x = in_long_units(X, space, metric == "cosine")
-    rotation = codes.Rotation(head["basis"], space, X.shape[1])
-    basis = head["basis"].astype(np.longdouble)
+    rotation = head_module.Rotation(head.basis, space, X.shape[1])
+    basis = head.basis.astype(np.longdouble)
     w = rotation(X).astype(np.longdouble)
     norms = np.sqrt((x * x).sum(axis=1))
     reach, error = rotation.reach(norms), rotation.error
     off = w - x @ basis.T
     assert (np.sqrt((off * off).sum(axis=1)) <= error * reach).all()
     # What is outside of the span: twice, as once leaves roundings along it.
-    span = np.linalg.qr(head["basis"].astype(np.float64).T)[0].astype(np.longdouble)
+    span = np.linalg.qr(head.basis.astype(np.float64).T)[0].astype(np.longdouble)
     outside = x - (x @ span) @ span.T
     outside -= (outside @ span) @ span.T
-    tails = head["tails"][: len(X)].astype(np.longdouble)
+    tails = head.tails[: len(X)].astype(np.longdouble)
     assert (tails >= np.sqrt((outside * outside).sum(axis=1))).all()
     candidates = [rng.standard_normal(x.shape), x, outside, off @ basis, -off @ basis]
     for y in candidates:

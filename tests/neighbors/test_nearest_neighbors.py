@@ -17,7 +17,7 @@ from sklearn_bandit.neighbors._quantized._exact import available_variants, use_v
 
 from sklearn_bandit import neighbors
 from sklearn_bandit.neighbors import BanditNearestNeighbors
-from sklearn_bandit.neighbors._quantized import codes
+from sklearn_bandit.neighbors._quantized import estimates
 
 METRICS = ("euclidean", "cosine", "manhattan", "inner_product")
 
@@ -403,7 +403,7 @@ def test_calibrated_head_misses_at_most_delta(metric):
     exact = BanditNearestNeighbors(10, metric=metric).fit(X).kneighbors(queries)[1]
     search = BanditNearestNeighbors(10, metric=metric, delta=0.01, random_state=0)
     found = search.fit(X).kneighbors(queries)[1]
-    assert 0 < search._index.segments[0].head["ratio"] < 1
+    assert 0 < search._index.segments[0].head.ratio < 1
     missed = [len(set(a) - set(b)) for a, b in zip(exact, found, strict=True)]
     assert np.mean(missed) / 10 <= 0.01
 
@@ -422,7 +422,7 @@ def test_memory_beside_the_rows():
 
 def test_bounds_hold(variant, monkeypatch):
     """Near ties within the error of the codes, far above that of double precision."""
-    monkeypatch.setattr(codes, "LEAST_STEP", 0.01)
+    monkeypatch.setattr(estimates, "LEAST_STEP", 0.01)
     rng = np.random.default_rng(0)
     X = np.repeat(rng.standard_normal((40, 33)), 50, axis=0)
     X += 1e-9 * rng.standard_normal(X.shape)

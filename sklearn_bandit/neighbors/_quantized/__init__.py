@@ -3,7 +3,8 @@
 Everything that reads or writes codes belongs here; estimators do not.
 
 - ``index``: rows with ids, in segments; what estimators use
-- ``codes``: how rows are centred, scaled, rotated and calibrated
+- ``codes``: how rows are centred, scaled and encoded; ``estimates``: by what a sample
+  says; ``head``: what a rotation puts first; ``calibration``: a head that may miss some
 - ``_encode``: one row as bytes (``encode.h``), with what the bytes leave out
 - ``_segment``: rows, codes and numbers of rows, as the kernels see them
 - ``_prepare``: one query as bytes, and the bound with its proof

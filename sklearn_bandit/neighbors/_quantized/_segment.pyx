@@ -1,5 +1,7 @@
 """Rows that are searched together, with their codes; nothing in it changes."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from libc.stdint cimport uint8_t
@@ -25,8 +27,8 @@ cdef class Segment:
         What `Space.encode` wrote.
     limits : tuple of float
         Largest part along the centre, norm of a centred row, norm of a row; in units.
-    head : dict or None
-        Arrays "codes", "stats", "tails", "basis", "steps", numbers "ratio", "error".
+    head : Head or None
+        See ``head.py``.
     first : int
         Position of the first row in the index.
     """
@@ -66,11 +68,11 @@ cdef class Segment:
             self._set_head(head)
 
     cdef void _set_head(self, head) except *:
-        cdef const uint8_t[::1] codes = head["codes"]
-        cdef const float[:, :, ::1] stats = head["stats"]
-        cdef const float[::1] tails = head["tails"]
-        cdef const float[:, ::1] basis = head["basis"]
-        cdef const double[::1] steps = head["steps"]
+        cdef const uint8_t[::1] codes = head.codes
+        cdef const float[:, :, ::1] stats = head.stats
+        cdef const float[::1] tails = head.tails
+        cdef const float[:, ::1] basis = head.basis
+        cdef const double[::1] steps = head.steps
 
         self.data.head.width = basis.shape[0]
         self.data.head.codes = &codes[0]
@@ -78,8 +80,8 @@ cdef class Segment:
         self.data.head.tails = &tails[0]
         self.data.head.basis = &basis[0, 0]
         self.data.head.steps = &steps[0]
-        self.data.head.ratio = head["ratio"]
-        self.data.head.error = head["error"]
+        self.data.head.ratio = head.ratio
+        self.data.head.error = head.error
 
     def __reduce__(self):
         return Segment, (
@@ -107,8 +109,8 @@ cdef class Segment:
         stats[blocks, row, lanes] = -np.inf
         head = self.head
         if head is not None:
-            head = dict(head, stats=head["stats"].copy())
-            head["stats"][blocks, row, lanes] = -np.inf
+            head = replace(head, stats=head.stats.copy())
+            head.stats[blocks, row, lanes] = -np.inf
         return Segment(
             self.rows, self.space, self.codes, stats, self.limits, head, self.first
         )
@@ -125,7 +127,5 @@ cdef class Segment:
         size = self.codes.nbytes + self.stats.nbytes
         size += 4 * self.space.centre_array.nbytes
         if self.head is not None:
-            size += sum(
-                value.nbytes for value in self.head.values() if hasattr(value, "nbytes")
-            )
+            size += self.head.nbytes
         return size

@@ -1,55 +1,27 @@
 """Rows laid out for the search: how they are centred, scaled, rotated and encoded.
 
-Everything that is estimated here (centre, steps, rotation, whether to rotate at all)
-comes from a sample of the rows and decides how fast the search is, never what it finds.
+Everything that is estimated (centre, steps, rotation, whether to rotate at all) comes
+from a sample of the rows and decides how fast the search is, never what it finds.
 """
 
 import numpy as np
 
-from ._encode import Space
-from ._search import Search
+from ._encode import METRICS, Space
 from ._segment import Segment
+from .calibration import calibrate
+from .estimates import (
+    N_SAMPLE,
+    common_step,
+    draw_rows,
+    feature_steps,
+    normalised,
+    power_of_two,
+)
+from .head import BLOCK, N_STATS, choose_head, encode_head
 
-BLOCK = 64
-N_STATS = 4
-
-# Rows that centre, steps and rotation are estimated from.
-N_SAMPLE = 2000
-
-# Range of the codes of a feature, in standard deviations. A row that has larger entries
-# gets a larger scale.
-N_DEVIATIONS = 4.0
-
-# Steps are at least this share of their root mean square: what a finer step gains is
-# little, and a rare large entry would make the scale of the whole row larger.
-LEAST_STEP = 0.3
-
-# Range of the codes of differences, in standard deviations of all features: the one
-# that leaves out the least of the sample is taken.
-RANGES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
-
-# A head has this number of features; twice as many above WIDE features.
-HEAD_WIDTH = 64
-WIDE = 1536
 # Fewer features are scanned as fast as a head and its survivors.
 MIN_HEAD_FEATURES = 256
 MIN_HEAD_ROWS = 4096
-# Rows that are searched for to see whether a head would pay, among how many rows, and
-# the neighbour that sets the threshold.
-N_TRIALS = 16
-N_TRIAL_ROWS = 8192
-N_TRIAL_NEIGHBOURS = 10
-# A code of a survivor is taken to cost as much as two that are scanned, and a survivor
-# as much as so many more codes: it is somewhere in memory. These are estimates and were
-# not swept: sets are far from the limit. A head must cost a quarter of a scan by this
-# count. With images it is a tenth, with vectors like embeddings there is no gain
-# ("neighbors.single" of the benchmarks).
-SURVIVOR_FACTOR = 2
-SURVIVOR_COST = 128
-LEAST_GAIN = 4
-
-# Rows that are rotated at a time.
-CHUNK_ROWS = 2048
 
 
 def make_segment(rows, metric, first, rng, n_threads, delta=0.0):
@@ -81,71 +53,31 @@ def make_segment(rows, metric, first, rng, n_threads, delta=0.0):
 
 
 def _make_segment(rows, metric, first, rng, n_threads, delta):
-    sample = _draw(rows, N_SAMPLE, rng)
+    sample = draw_rows(rows, N_SAMPLE, rng)
     prepared = sample.astype(np.float64)
     if metric == "cosine":
-        prepared = _normalised(prepared)
+        prepared = normalised(prepared)
     centre = prepared.mean(axis=0)
     prepared -= centre
     if metric == "manhattan":
-        unit = _power_of_two(np.abs(prepared).sum(axis=1).mean())
+        unit = power_of_two(np.abs(prepared).sum(axis=1).mean())
         prepared /= unit
-        space = Space(metric, centre, unit, _common_step(prepared))
+        space = Space(metric, centre, unit, common_step(prepared))
         return _encode(rows, space, first, n_threads)
-    unit = _power_of_two(np.sqrt(np.einsum("ij,ij->i", prepared, prepared).mean()))
+    unit = power_of_two(np.sqrt(np.einsum("ij,ij->i", prepared, prepared).mean()))
     prepared /= unit
-    space = Space(metric, centre, unit, _steps(prepared))
+    space = Space(metric, centre, unit, feature_steps(prepared))
     basis = None
     if (
         rows.shape[1] >= MIN_HEAD_FEATURES
         and len(rows) >= MIN_HEAD_ROWS
         and (metric != "inner_product" or delta == 0)
     ):
-        basis = _choose_head(rows, space, prepared, metric, delta, rng)
+        basis = choose_head(rows, space, prepared, metric, delta, rng)
     segment = _encode(rows, space, first, n_threads, basis, prepared)
     if delta > 0 and segment.head is not None:
-        return _calibrated(segment, delta, rng, n_threads)
+        return calibrate(segment, delta, rng, n_threads)
     return segment
-
-
-def _draw(rows, n, rng):
-    if len(rows) <= n:
-        return np.asarray(rows)
-    return rows[np.sort(rng.permutation(len(rows))[:n])]
-
-
-def _power_of_two(x):
-    """Return the power of two next to x; 1 for 0. One over it is a normal number."""
-    return float(2.0 ** max(np.round(np.log2(x)), -1000.0)) if x > 0 else 1.0
-
-
-def _normalised(rows):
-    """Return rows of norm one; zeros stay."""
-    rows = rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300)
-    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    return rows / np.where(norms > 0, norms, 1.0)[:, None]
-
-
-def _steps(sample):
-    """Return the step of each feature for codes up to 127."""
-    largest = np.abs(sample).max(axis=0, initial=0.0)
-    steps = np.minimum(N_DEVIATIONS * sample.std(axis=0), 1.2 * largest)
-    least = LEAST_STEP * np.sqrt(np.mean(steps * steps))
-    return np.maximum(steps, least if least > 0 else 1.0) / 127.0
-
-
-def _common_step(sample):
-    """Return the one step of all features, repeated, that leaves out least."""
-    spread = sample.std()
-    if spread == 0:
-        return np.ones(sample.shape[1])
-    some = sample[:500]
-
-    def rest(step):
-        return np.abs(some - step * np.clip(np.rint(some / step), -128, 127)).mean()
-
-    step = min((spread * size / 127.0 for size in RANGES), key=rest)
-    return np.full(sample.shape[1], step)
 
 
 def _encode(rows, space, first, n_threads, basis=None, sample=None):
@@ -153,7 +85,7 @@ def _encode(rows, space, first, n_threads, basis=None, sample=None):
     n, d = rows.shape
     n_blocks = (n + BLOCK - 1) // BLOCK
     by_row = basis is not None
-    manhattan = space.metric == 3
+    manhattan = space.metric == METRICS["manhattan"]
     multiple = BLOCK if by_row else 8 if manhattan else 4
     width = (d + multiple - 1) // multiple * multiple
     codes = np.empty(n_blocks * BLOCK * width, dtype=np.uint8)
@@ -172,300 +104,5 @@ def _encode(rows, space, first, n_threads, basis=None, sample=None):
     )
     head = None
     if by_row:
-        head = _encode_head(rows, space, basis, (stats, norms), sample, n_threads)
+        head = encode_head(rows, space, basis, (stats, norms), sample, n_threads)
     return Segment(rows, space, codes, stats, limits, head, first)
-
-
-# -- the head -------------------------------------------------------------------------
-
-
-def _rotation(sample, width, rng):
-    """Return orthonormal directions of large variance, one a row, in single precision.
-
-    A randomised singular value decomposition: two rounds suffice to find most of the
-    variance, and any directions would be right.
-    """
-    sample = sample.astype(np.float32)
-    width = min(width, min(sample.shape) // 4 * 4)
-    directions = rng.standard_normal((sample.shape[1], min(width + 10, *sample.shape)))
-    directions = directions.astype(np.float32)
-    for _ in range(2):
-        directions = np.linalg.qr(sample.T @ (sample @ directions))[0]
-    inside = sample @ directions
-    order = np.linalg.eigh((inside.T @ inside).astype(np.float64))[1][:, ::-1]
-    # Orthonormal in double precision before it is rounded.
-    directions = np.linalg.qr(directions.astype(np.float64) @ order[:, :width])[0].T
-    return np.ascontiguousarray(directions, dtype=np.float32)
-
-
-def _in_units(rows, space):
-    """Return centred rows in units, in single precision."""
-    factors = _factors(rows, space)
-    if factors is not None:
-        rows = rows * factors.astype(np.float32)
-        rows -= space.centre_array.astype(np.float32)
-        rows *= np.float32(1.0 / space.unit)
-        return rows
-    rows = rows.astype(np.float64)
-    if space.metric == 1:
-        rows = _normalised(rows)
-    rows -= space.centre_array
-    rows /= space.unit
-    return rows.astype(np.float32)
-
-
-# In units: more than what products that single precision cannot hold would add up to,
-# over the error of a rotation.
-LOST = 1e-12
-
-
-def _is_usual(size):
-    """Return whether squares of such numbers are far from the limits of floats."""
-    return 1e-15 < size < 1e15
-
-
-def _factors(rows, space):
-    """Return what rows are multiplied by before they are centred, 1 or a column.
-
-    None if single precision might not hold the rows times it, in units.
-    """
-    if rows.dtype != np.float32 or not _is_usual(space.unit):
-        return None
-    if space.metric != 1:
-        return np.float64(1.0)
-    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    least, most = norms[norms > 0].min(initial=1.0), norms.max(initial=1.0)
-    # The squares of a row may all be lost, and it is not zero.
-    is_zero = norms == 0
-    is_lost = is_zero.any() and rows[is_zero].any()
-    if is_lost or not (_is_usual(least) and _is_usual(most)):
-        return None
-    return 1.0 / np.where(norms > 0, norms, 1.0)[:, None].astype(np.float64)
-
-
-class Rotation:
-    """The part of rows that a head keeps.
-
-    Notation: a centred row x in units, a query y, the directions B (h of them, as they
-    are in single precision), w the rotated row that is kept for Bx, ``G = BB' - I``, P
-    the projection onto the span of B, and Q = I - P. Norms of matrices are the spectral
-    ones, of which ``|G|`` is at most Frobenius's. What a head claims is
-
-        y.x <= By.w + 2 E R |y| + T(y) T(x),
-
-    where E is `error`, R is `reach`, and T are the tails. ``E = 1.1 (g + p)``, with
-    ``g >= |G|`` and ``p = sqrt(h) (2 d + 8) 2**-24``. The argument:
-
-    1. ``B = (I + G)**.5 V``, where the rows of V are orthonormal and ``P = V'V``. Hence
-       ``I - B'B = Q - V'GV``, and ``y.x = By.Bx + Qy.Qx - (Vy)'G(Vx)``, of which the
-       last term is at most ``g |y| |x|``.
-    2. ``|Bx|**2`` is within ``g |x|**2`` of ``|Px|**2``, so that ``|Qx|**2`` is at most
-       ``|x|**2 - |Bx|**2 + g |x|**2``. For y this is T(y): the code has E for g.
-    3. Let ``|w - Bx| <= p R``. Then ``|Bx|**2 >= |w|**2 - 2 p R |w|``, where ``|w|`` is
-       at most ``(1 + g / 2) |x| + p R``. So ``|Qx|**2 <= |x|**2 - |w|**2 + 4 E R**2``,
-       which is T(x).
-    4. ``By.(Bx - w) <= (1 + g / 2) |y| p R``. With the term of 1 that is less than
-       ``E R |y|``. As much again is left for the residual e of the codes of w, at most
-       ``|w| <= 2 R``: it meets ``|By| <= (1 + g / 2) |y|`` but has the factor ``|y|``.
-    5. ``|w - Bx| <= p R``: rows v are multiplied as they are, and centred afterwards. A
-       sum of d products in single precision, in any order, is off by ``d 2**-24 |v|``
-       (and its square, as ``d 2**-24`` is below .004), h of them by sqrt(h) as much;
-       the norm in single precision, under "cosine", by ``(d / 2 + 2) 2**-24 |v|`` in
-       all; rounding by ``2**-24 |w|``. In units ``|v| <= |x| + |centre|``, so that R is
-       ``|x|`` plus twice the norm of the centre, and `LOST` for underflow: under
-       "cosine" that is relative to ``|v|``, which is not lost, else a product loses
-       2**-126 at most, over a unit of at least 1e-15. Rows that are not usual are
-       centred in double precision first: off by ``(d sqrt(h) + 2) 2**-24 |x|``.
-
-    Errors of double precision (norms, By) are below ``d 2**-50``, a small part of the
-    tenth by which E is larger. A w that is not a number has an infinite residual, and
-    must have a tail that is a number or infinite.
-    """
-
-    def __init__(self, basis, space, n_features):
-        self.basis = basis
-        self.space = space
-        exact = basis.astype(np.float64)
-        gram = np.linalg.norm(exact @ exact.T - np.eye(len(exact))) + 1e-10
-        roundings = np.sqrt(len(exact)) * (2 * n_features + 8) * 2.0**-24
-        self.error = 1.1 * float(gram + roundings)
-        self.centre = (exact @ space.centre_array) / space.unit
-        self.centre_norm = float(np.linalg.norm(space.centre_array)) / space.unit
-
-    def __call__(self, rows):
-        """Return the rotated rows."""
-        space = self.space
-        factors = _factors(rows, space)
-        if factors is None:
-            return np.ascontiguousarray(_in_units(rows, space) @ self.basis.T)
-        rotated = (rows @ self.basis.T) * (factors / space.unit) - self.centre
-        return np.ascontiguousarray(rotated, dtype=np.float32)
-
-    def reach(self, norms):
-        """Return what errors of rows with these norms are relative to."""
-        return norms + 2.0 * self.centre_norm + LOST
-
-
-def _choose_head(rows, space, sample, metric, delta, rng):
-    """Return the rotation of a head, or None where it would not pay.
-
-    Some rows are searched for: their neighbours are computed, and it is counted how
-    many rows of the sample the head could not rule out.
-    """
-    d = rows.shape[1]
-    basis = _rotation(sample, 2 * HEAD_WIDTH if d > WIDE else HEAD_WIDTH, rng)
-    if len(basis) < 4:
-        return None
-    if delta > 0:
-        return basis
-    queries = _in_units(_draw(rows, N_TRIALS, rng), space).astype(np.float64)
-    keys = _trial_keys(rows, space, queries, rng)
-    heads, sample_heads = queries @ basis.T, sample @ basis.T
-    squares = np.einsum("ij,ij->i", sample, sample)
-    tails = np.sqrt(
-        np.maximum(squares - np.einsum("ij,ij->i", sample_heads, sample_heads), 0)
-    )
-    own = np.einsum("ij,ij->i", queries, queries)
-    own_tails = np.sqrt(np.maximum(own - np.einsum("ij,ij->i", heads, heads), 0))
-    bounds = heads @ sample_heads.T + np.outer(own_tails, tails)
-    if metric == "inner_product":
-        thresholds = keys
-    else:
-        bounds -= 0.5 * squares
-        thresholds = 0.5 * (own - keys)
-    survivors = float((bounds >= thresholds[:, None]).mean())
-    cost = len(basis) + survivors * SURVIVOR_FACTOR * (d + SURVIVOR_COST)
-    return basis if LEAST_GAIN * cost < d else None
-
-
-def _trial_keys(rows, space, queries, rng):
-    """Return each query's k-th squared distance (or inner product), about right.
-
-    Among part of the rows, a neighbour of as much lower a rank is as far away.
-    """
-    is_product = space.metric == 2
-    some = _in_units(_draw(rows, N_TRIAL_ROWS, rng), space)
-    scores = queries.astype(np.float32) @ some.T
-    if not is_product:
-        scores -= 0.5 * np.einsum("ij,ij->i", some, some)
-    k = -(-(N_TRIAL_NEIGHBOURS + 1) * len(some) // len(rows))
-    best = np.partition(scores, -k, axis=1)[:, -k].astype(np.float64)
-    if is_product:
-        return best
-    return np.einsum("ij,ij->i", queries, queries) - 2.0 * best
-
-
-def _encode_head(rows, space, basis, encoded, sample, n_threads):
-    """Return the head: codes of rotated rows, and norms of what they leave out."""
-    stats, norms = encoded
-    n, d = rows.shape
-    width = len(basis)
-    rotation = Rotation(basis, space, d)
-    error = rotation.error
-    head_space = Space(
-        "inner_product", np.zeros(width), 1.0, _steps(sample @ basis.T.astype(float))
-    )
-    n_blocks = len(stats)
-    codes = np.empty(n_blocks * BLOCK * width, dtype=np.uint8)
-    head_stats = np.empty((n_blocks, N_STATS, BLOCK), dtype=np.float32)
-    tails = np.zeros(n_blocks * BLOCK, dtype=np.float32)
-    unused = np.empty(CHUNK_ROWS)
-    for start in range(0, n, CHUNK_ROWS):
-        rotated = rotation(rows[start : start + CHUNK_ROWS])
-        m = len(rotated)
-        first, last = start // BLOCK, (start + m + BLOCK - 1) // BLOCK
-        part = codes[first * BLOCK * width : last * BLOCK * width]
-        head_space.encode(
-            rotated, part, head_stats[first:last], unused, False, n_threads
-        )
-        own = norms[start : start + m]
-        exact = rotated.astype(np.float64)
-        rest = own * own - np.einsum("ij,ij->i", exact, exact)
-        rest += 4.0 * error * rotation.reach(own) ** 2
-        # What is not a number would reach no threshold.
-        rest[np.isnan(rest)] = np.inf
-        tails[start : start + m] = np.sqrt(np.maximum(rest, 0.0)) * (1 + 1e-6)
-    lanes = np.zeros(n_blocks * BLOCK)
-    lanes[:n] = norms
-    usual = lanes <= 1e12
-    head_stats[:, 0] = stats[:, 0]
-    residuals = head_stats[:, 2] + (2.0 * error * rotation.reach(lanes)).reshape(
-        n_blocks, BLOCK
-    )
-    head_stats[:, 2] = residuals * (1 + 1e-6)
-    head_stats[:, 2][~usual.reshape(n_blocks, BLOCK)] = np.inf
-    tails[~usual] = 0.0
-    return {
-        "codes": codes,
-        "stats": head_stats,
-        "tails": tails,
-        "basis": basis,
-        "steps": np.array(head_space.steps_array),
-        "ratio": 0.0,
-        "error": error,
-    }
-
-
-# -- calibration ----------------------------------------------------------------------
-
-# Rows whose neighbours tell how much of a distance the head holds; how many of each.
-N_CALIBRATION = 2000
-N_CALIBRATION_NEIGHBOURS = 10
-# A quantile is not estimated from fewer ratios beyond it.
-MIN_BEYOND = 4
-
-
-def _calibrated(segment, delta, rng, n_threads):
-    """Return the segment with a head that misses a share of `delta` of neighbours.
-
-    The head holds a share of the squared distance between a row and its neighbour. A
-    quantile of these shares, over rows of the segment as queries, bounds the squared
-    distance in the head of a neighbour that is to be found.
-    """
-    rows, space = segment.rows, segment.space
-    chosen = np.sort(rng.permutation(len(rows))[:N_CALIBRATION])
-    k = min(N_CALIBRATION_NEIGHBOURS, len(rows) - 1)
-    n_beyond = int(0.5 * delta * len(chosen) * k)
-    if n_beyond < MIN_BEYOND:
-        return segment
-    queries = np.ascontiguousarray(rows[chosen])
-    own = chosen.astype(np.int64) + segment.first
-    positions = Search((segment,)).nearest(queries, k, own, n_threads)[1]
-    near = positions.ravel() - segment.first
-    basis = segment.head["basis"].astype(np.float64)
-    ratios = []
-    for start in range(0, len(chosen), 200):
-        query = _in_units(queries[start : start + 200], space).astype(np.float64)
-        others = _in_units(rows[near[start * k : (start + 200) * k]], space)
-        steps = others - np.repeat(query, k, axis=0)
-        squares = np.einsum("ij,ij->i", steps, steps)
-        heads = steps @ basis.T
-        parts = np.einsum("ij,ij->i", heads, heads)
-        ratios.append(parts[squares > 0] / squares[squares > 0])
-    ratios = np.sort(np.concatenate(ratios))
-    if len(ratios) <= n_beyond:
-        return segment
-    head = dict(segment.head, ratio=float(min(ratios[-1 - n_beyond], 1.0)))
-    return Segment(
-        rows,
-        space,
-        segment.codes,
-        segment.stats,
-        segment.limits,
-        _of_distances(head, space),
-        segment.first,
-    )
-
-
-def _of_distances(head, space):
-    """Return the head with the biases of distances within it."""
-    basis = head["basis"]
-    codes = head["codes"].reshape(-1, len(basis) // 4, BLOCK, 4)
-    codes = codes.transpose(0, 2, 1, 3).reshape(len(codes), BLOCK, len(basis))
-    stats = head["stats"].copy()
-    for block in range(0, len(codes), 128):
-        part = (codes[block : block + 128].astype(np.float64) - 128.0) * head["steps"]
-        squares = np.einsum("bij,bij->bi", part, part)
-        squares *= stats[block : block + 128, 1].astype(np.float64) ** 2
-        stats[block : block + 128, 0] = -0.5 * squares
-    return dict(head, stats=stats, tails=head["tails"][:1])

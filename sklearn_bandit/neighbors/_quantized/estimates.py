@@ -1,0 +1,58 @@
+"""What is estimated from a sample of the rows: how large values are, and steps."""
+
+import numpy as np
+
+# Rows that centre, steps and rotation are estimated from.
+N_SAMPLE = 2000
+
+# Range of the codes of a feature, in standard deviations. A row that has larger entries
+# gets a larger scale.
+N_DEVIATIONS = 4.0
+
+# Steps are at least this share of their root mean square: what a finer step gains is
+# little, and a rare large entry would make the scale of the whole row larger.
+LEAST_STEP = 0.3
+
+# Range of the codes of differences, in standard deviations of all features: the one
+# that leaves out the least of the sample is taken.
+RANGES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+
+
+def draw_rows(rows, n, rng):
+    if len(rows) <= n:
+        return np.asarray(rows)
+    return rows[np.sort(rng.permutation(len(rows))[:n])]
+
+
+def power_of_two(x):
+    """Return the power of two next to x; 1 for 0. One over it is a normal number."""
+    return float(2.0 ** max(np.round(np.log2(x)), -1000.0)) if x > 0 else 1.0
+
+
+def normalised(rows):
+    """Return rows of norm one; zeros stay."""
+    rows = rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300)
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return rows / np.where(norms > 0, norms, 1.0)[:, None]
+
+
+def feature_steps(sample):
+    """Return the step of each feature for codes up to 127."""
+    largest = np.abs(sample).max(axis=0, initial=0.0)
+    steps = np.minimum(N_DEVIATIONS * sample.std(axis=0), 1.2 * largest)
+    least = LEAST_STEP * np.sqrt(np.mean(steps * steps))
+    return np.maximum(steps, least if least > 0 else 1.0) / 127.0
+
+
+def common_step(sample):
+    """Return the one step of all features, repeated, that leaves out least."""
+    spread = sample.std()
+    if spread == 0:
+        return np.ones(sample.shape[1])
+    some = sample[:500]
+
+    def rest(step):
+        return np.abs(some - step * np.clip(np.rint(some / step), -128, 127)).mean()
+
+    step = min((spread * size / 127.0 for size in RANGES), key=rest)
+    return np.full(sample.shape[1], step)
