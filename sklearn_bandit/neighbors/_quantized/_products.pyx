@@ -1,14 +1,14 @@
 """The search of a segment for queries whose codes rule hardly any row out.
 
-Steps of the codes follow the largest entries. Where entries have no mean, or rows differ
-in size by powers of ten, they are too long for most rows. For these queries products
-with the rows themselves are computed in single precision, many at a time; rows that
-these do not rule out are computed as ever, so that the answer is the same.
+Steps of the codes follow the largest entries. Where entries have no mean, or rows
+differ in size by powers of ten, they are too long for most rows. For these queries
+products with the rows themselves are computed in single precision, many at a time; rows
+that these do not rule out are computed as ever, so that the answer is the same.
 
 Rows are divided by the unit of the segment, a query q by its norm. For d features, in
 any order of summation and with or without FMA, a product is then off by at most
-e = (d + 8) 2^-23 times the norm of the row, and by what underflows. Let L be the largest
-key that is wanted. A row x may be one of the answers only if x.q is at least
+``e = (d + 8) 2^-23`` times the norm of the row, and by what underflows. Let L be the
+largest key that is wanted. A row x may be one of the answers only if x.q is at least
 
 - (|x|^2 + |q|^2 - L^2) / 2 under "euclidean";
 - (1 - L) |x| |q| under "cosine";
