@@ -138,8 +138,7 @@ class BanditSearch:
         arm, removed, change = clusters.best_swap(np.union1d(arms, leaders).astype(int))
         if not clusters.is_improvement(change, self.tol):
             return False
-        clusters.replace(removed, arm)
-        return True
+        return clusters.swap(removed, arm)
 
     def _swap_delta(self, delta):
         """Share of the next SWAP search: the number of swaps is of the order of k."""

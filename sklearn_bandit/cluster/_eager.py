@@ -127,8 +127,7 @@ class EagerSearch(BanditSearch):
             return False
         # Those that do not improve now hardly will after another swap.
         self._candidates = np.asarray(arms)[changes.min(axis=1) < 0]
-        clusters.replace(removed, arm)
-        return True
+        return clusters.swap(removed, arm)
 
     def _swap_one_of_all(self):
         """Make a swap if there is one that improves by more than `tol`."""

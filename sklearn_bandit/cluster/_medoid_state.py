@@ -105,6 +105,24 @@ class MedoidState:
         self._medoid_rows[removed] = self.rows([int(arm)])[0]
         self._update()
 
+    def swap(self, removed, arm):
+        """Swap the medoid of a cluster for a sample, unless the loss is no smaller then.
+
+        The change of the loss is a difference of sums. It may be far smaller than these,
+        and then it is their rounding: swaps that followed it would never end.
+
+        Returns
+        -------
+        bool
+            Whether the swap was made.
+        """
+        before, loss = self.medoids[removed], self.loss
+        self.replace(removed, arm)
+        if self.loss < loss:
+            return True
+        self.replace(removed, before)
+        return False
+
     def set(self, medoids):
         """Make these samples the medoids."""
         self.clear()

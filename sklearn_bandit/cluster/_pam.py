@@ -47,8 +47,7 @@ class ExactSearch:
         arm, removed, change = self.clusters.best_swap(self._arms)
         if not self.clusters.is_improvement(change, self.tol):
             return False
-        self.clusters.replace(removed, arm)
-        return True
+        return self.clusters.swap(removed, arm)
 
 
 class FullMatrix:

@@ -211,3 +211,16 @@ def test_metrics_that_take_no_sparse_matrices(metric):
     X = sparse.csc_matrix(np.random.default_rng(0).standard_normal((50, 4)))
     with pytest.raises(TypeError, match="does not take sparse matrices"):
         BanditKMedoids(3, metric=metric).fit(X)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_rounding_of_changes_is_no_reason_to_swap(algorithm):
+    """As many clusters as distinct samples: the loss is 0, its changes are rounding."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((10, 19))[rng.integers(10, size=60)]
+        weights = rng.integers(4, size=60)
+        model = BanditKMedoids(10, algorithm=algorithm, max_iter=40, random_state=0)
+        model.fit(X, sample_weight=weights)
+        assert model.inertia_ == 0.0
+        assert model.n_iter_ < 40
