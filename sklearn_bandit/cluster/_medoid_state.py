@@ -106,10 +106,10 @@ class MedoidState:
         self._update()
 
     def swap(self, removed, arm):
-        """Swap the medoid of a cluster for a sample, unless the loss is no smaller then.
+        """Swap the medoid of a cluster for a sample, if the loss is smaller then.
 
-        The change of the loss is a difference of sums. It may be far smaller than these,
-        and then it is their rounding: swaps that followed it would never end.
+        The change of the loss is a difference of sums. Where it is far smaller than
+        these it is their rounding, and swaps that follow it never end.
 
         Returns
         -------

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
+from threading import Lock
 
 import numpy as np
 from joblib.parallel import (
@@ -103,6 +104,10 @@ def choose_batch_size(n_trees, n_jobs):
     return max(n_trees // (TASKS_PER_PROCESS * n_jobs), 1)
 
 
+# Held while trees are made. Not an attribute: it could not be sent to other processes.
+MAKING = Lock()
+
+
 class TreesToGrow(Sequence):
     """Trees that are made when they are first asked for, in their order.
 
@@ -131,9 +136,11 @@ class TreesToGrow(Sequence):
     def __getitem__(self, number):
         if not 0 <= number < self._n_trees:
             raise IndexError(number)
-        while len(self._made) <= number:
-            self._made.append(make_estimator(self._forest, self._random_state))
-        return self._made[number]
+        # Threads of a dask worker ask at the same time; each tree has its own seed.
+        with MAKING:
+            while len(self._made) <= number:
+                self._made.append(make_estimator(self._forest, self._random_state))
+            return self._made[number]
 
 
 @dataclass(frozen=True)

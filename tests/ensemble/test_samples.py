@@ -1,5 +1,8 @@
 """The samples, features and bins that the trees of a forest see."""
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,6 +12,8 @@ from sklearn.datasets import make_hastie_10_2
 
 from sklearn_bandit import ensemble
 from sklearn_bandit._compat import DRAWS_BY_WEIGHT
+from sklearn_bandit.ensemble._forest_trees import TreesToGrow
+from sklearn_bandit.tree import DecisionTreeClassifier
 from sklearn_bandit.tree._data import bootstrap, packing
 
 FORESTS = [getattr(ensemble, name) for name in ensemble.__all__ if "Hist" not in name]
@@ -127,3 +132,21 @@ def test_bins_depend_on_the_random_state(forest, monkeypatch):
     model = forest(2, random_state=np.random.RandomState(5), warm_start=True).fit(X, y)
     model.set_params(n_estimators=4).fit(X, y)
     assert drawn[3] == drawn[4]
+
+
+def test_threads_that_ask_for_trees_at_once_get_those_of_their_numbers():
+    """As the threads of a dask worker do."""
+    forest = ensemble.RandomForestClassifier(n_estimators=1)
+    forest.estimator_ = DecisionTreeClassifier()
+
+    def seeds(trees, numbers):
+        return [trees[number].random_state for number in numbers]
+
+    expected = seeds(TreesToGrow(forest, np.random.RandomState(0), 400), range(400))
+    for _ in range(5):
+        trees = TreesToGrow(forest, np.random.RandomState(0), 400)
+        with ThreadPoolExecutor(4) as pool:
+            parts = [range(start, 400, 4) for start in range(4)]
+            found = list(pool.map(partial(seeds, trees), parts))
+        for start, part in enumerate(found):
+            assert part == expected[start::4]
