@@ -5,7 +5,7 @@ spectra, clusters, a common mean, heavy tails.
 """
 
 import time
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
@@ -401,6 +401,17 @@ def exactness(options):
             )
 
 
+def median_seconds(call, n_calls=5):
+    """Return what a call takes, the median of a few after a first one."""
+    call()
+    seconds = []
+    for _ in range(n_calls):
+        start = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - start)
+    return float(np.median(seconds))
+
+
 @benchmark("neighbors.fit", data=["mnist"])
 def fitting(options):
     """Time of a fit in numpy's queries (goal: 50), memory beside X (goal: .35)."""
@@ -409,13 +420,8 @@ def fitting(options):
             search = BanditNearestNeighbors(K, metric=metric, random_state=0, n_jobs=1)
             brute = numpy_brute(rows, metric)
             with threadpool_limits(1):
-                start = time.perf_counter()
-                search.fit(rows)
-                fit_seconds = time.perf_counter() - start
-                start = time.perf_counter()
-                for i in range(20):
-                    brute(queries[i : i + 1])
-                query_seconds = (time.perf_counter() - start) / 20
+                fit_seconds = median_seconds(partial(search.fit, rows))
+                query_seconds = median_seconds(partial(brute, queries[:1]))
             yield Table(
                 title=f"{name}, {metric}: fitting, one thread",
                 columns=["seconds", "numpy queries", "memory / X", "head"],
