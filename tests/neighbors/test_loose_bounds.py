@@ -48,6 +48,27 @@ def test_batches_find_the_nearest(metric, kind, dtype):
     np.testing.assert_array_equal(found[:20], alone)
 
 
+@pytest.mark.parametrize("metric", ["cosine", "inner_product"])
+def test_rows_that_single_precision_does_not_hold(metric):
+    """Their products would be minus infinity, and they are the best of all."""
+    rows, queries = loose_data("cauchy", np.float64)
+    queries[:, 0], queries[:, 1] = -0.01, 50.0
+    rows[[5000, 12345]] = 0.0
+    search = BanditNearestNeighbors(3, metric=metric, random_state=0)
+    unit = search.fit(rows)._index.segments[0].space.unit
+    # The first overflows and meets a negative number; the second does not.
+    rows[[5000, 12345], :2] = 1e39 * unit, 1e38 * unit
+    search.fit(rows)
+    assert search._index.segments[0].space.unit == unit
+    keys = keys_of(rows, queries, metric)
+    np.testing.assert_allclose(
+        np.take_along_axis(keys, search.kneighbors(queries)[1], axis=1),
+        np.sort(keys, axis=1)[:, :3],
+        rtol=1e-9,
+        atol=1e-12,
+    )
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_removed_and_own_rows_are_no_answers(metric):
     rows, queries = loose_data("cauchy", np.float32)
