@@ -104,10 +104,6 @@ def choose_batch_size(n_trees, n_jobs):
     return max(n_trees // (TASKS_PER_PROCESS * n_jobs), 1)
 
 
-# Held while trees are made. Not an attribute: it could not be sent to other processes.
-MAKING = Lock()
-
-
 class TreesToGrow(Sequence):
     """Trees that are made when they are first asked for, in their order.
 
@@ -129,6 +125,14 @@ class TreesToGrow(Sequence):
         self._random_state = random_state
         self._n_trees = n_trees
         self._made = []
+        self._making = Lock()
+
+    def __getstate__(self):
+        return {**self.__dict__, "_making": None}
+
+    def __setstate__(self, state):
+        # A lock of its own: none can be sent, and a fork may copy one that is held.
+        self.__dict__.update(state, _making=Lock())
 
     def __len__(self):
         return self._n_trees
@@ -137,7 +141,7 @@ class TreesToGrow(Sequence):
         if not 0 <= number < self._n_trees:
             raise IndexError(number)
         # Threads of a dask worker ask at the same time; each tree has its own seed.
-        with MAKING:
+        with self._making:
             while len(self._made) <= number:
                 self._made.append(make_estimator(self._forest, self._random_state))
             return self._made[number]
