@@ -34,7 +34,7 @@ from sklearn_bandit.tree._common cimport (
 
 from .base cimport Criterion
 from .histograms cimport Histograms
-from .mean_scan cimport Scan, scan_cells, squares_score
+from .mean_scan cimport Scan, scan_cells
 from .mean_small_nodes cimport (
     MAX_SORTED,
     N_LANES,
@@ -43,10 +43,8 @@ from .mean_small_nodes cimport (
     Sorted,
     sorted_for,
 )
+from .scores cimport TIE, squares_score
 from .squared_error_scan cimport scan_means
-
-# Scores that differ by rounding alone are tied: the first feature drawn keeps the lead.
-cdef double TIE = 1e-13
 
 # Weights of tiny nodes whose products neither vanish nor overflow.
 cdef double SMALLEST_TINY = 1e-30
