@@ -456,14 +456,8 @@ class BanditMatchingPursuit(
         candidates = elimination.choose(coefficients, signal, intercept, delta, limit)
         if len(candidates) == 1 and limit > 0:
             return int(candidates[0])
-        candidates.sort()  # the first of equal ones wins
-        correlations = np.abs(gram.correlations(candidates, signal, coefficients))
-        best = int(np.argmax(correlations))
-        atom = int(candidates[best])
-        # What is left of a signal in the span of the support is rounding.
-        if correlations[best] <= gram.rounding(atom, signal):
-            return None
-        return atom
+        candidates.sort()
+        return gram.best_atom(candidates, signal, coefficients)
 
     def _store(self, solutions, coefs, intercepts, y_ndim):
         """Set the attributes; return whether there were enough atoms for all."""
