@@ -14,7 +14,7 @@ from ._elimination import MAX_BATCH
 from ._result import Round
 
 # More samples than this are not counted one by one: no search ends there.
-MAX_SAMPLES = 2.0**53
+MAX_COUNTED = 2.0**53
 
 
 def halve(sampling, max_pulls):
@@ -99,4 +99,4 @@ def _samples_for(sigma, tol, delta):
     """
     with np.errstate(over="ignore"):
         n_samples = 8 * np.square(sigma / tol) * (log(3) - log(delta))
-    return max(1, ceil(n_samples)) if n_samples < MAX_SAMPLES else inf
+    return max(1, ceil(n_samples)) if n_samples < MAX_COUNTED else inf

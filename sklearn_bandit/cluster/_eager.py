@@ -15,7 +15,7 @@ from math import ceil, log2
 import numpy as np
 
 from ..bandit import quantile_table, split_delta
-from ._bandit_pam import ROUNDING, BanditSearch, smallest
+from ._bandit_pam import DISTANCE_ROUNDING, BanditSearch, smallest
 from ._medoid_state import MedoidState
 from ._reference_sample import SampleRows, StopTest
 
@@ -162,7 +162,7 @@ class EagerSearch(BanditSearch):
         n_most = max(self.sample.n - self._first, 1)
         n_rounds = 2 + max(ceil(log2(n_most / self.sample.block)), 0)
         quantiles = quantile_table(split_delta(delta, 1, 1, n_rounds))
-        slack = (ROUNDING - self.tol) * clusters.in_scale(abs(clusters.loss))
+        slack = (DISTANCE_ROUNDING - self.tol) * clusters.in_scale(abs(clusters.loss))
         return StopTest(clusters, self.n_known, self._first, quantiles, slack)
 
     def _best(self, screened):

@@ -26,12 +26,13 @@ from sklearn_bandit._compat import (
     with_callbacks,
 )
 from sklearn_bandit._core.unchanged import unchanged_on_failure
+from sklearn_bandit._core.validation import check_n_samples
 
 from ._base import DaskEstimator
 from ._boosting_rows import ClusterRows, HeldOutRows, summarize
 from ._boosting_stopping import ClusterStopping
 from ._client import Tasks
-from ._collections import check_n_samples, is_collection, make_partitions
+from ._collections import is_collection, make_partitions
 
 # Most rows that come to the client: 64 samples of the first size. Of 28 features these
 # take .4 GB there (bins twice, targets, raw predictions, gradients).
@@ -106,7 +107,7 @@ class ClusterBoosting(DaskEstimator):
         partitions = make_partitions(
             tasks, X, y, sample_weight, keep_frames=bool(categorical)
         )
-        check_n_samples(partitions)
+        check_n_samples(partitions.n_samples)
         summary = summarize(
             tasks,
             partitions,

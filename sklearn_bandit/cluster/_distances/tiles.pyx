@@ -30,6 +30,8 @@ from .blas_buffers cimport (
 from .metrics cimport COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, TILE
 from .panels cimport PANEL, panel_absolute, transpose_rows
 
+from .sparse_rows import GUARD as CANCELLED_SHARE
+
 ARM_TILE = TILE
 KINDS = {
     "sqeuclidean": SQEUCLIDEAN,
@@ -47,7 +49,7 @@ cdef enum:
     SERIAL_COPIES = 131072
 
 # Below this share of |x|^2 + |y|^2 a squared distance has lost too many digits.
-cdef float GUARD = 1e-3
+cdef float GUARD = CANCELLED_SHARE
 
 
 cdef struct Samples:

@@ -9,13 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._encode import METRICS, Space
+from ._segment import BLOCK, N_STATS
 from .estimates import draw_rows, feature_steps, normalised
 
 COSINE = METRICS["cosine"]
-
-# Rows that share a block of codes, and numbers of a row beside its codes.
-BLOCK = 64
-N_STATS = 4
 
 # A head has this number of features; twice as many above WIDE features.
 HEAD_WIDTH = 64

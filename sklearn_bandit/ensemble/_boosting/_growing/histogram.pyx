@@ -22,6 +22,8 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from sklearn_bandit._core.memory cimport CACHE_LINE
+
 from .._data.row_lists cimport GroupRows, RowLists
 from .insertions cimport (
     add_unpacked,
@@ -44,8 +46,6 @@ cdef enum:
     N_PARTS = 4
     # Insertions that are worth waking other threads for (some microseconds).
     MIN_PARALLEL = 65536
-    # Bytes of a cache line.
-    LINE = 64
 
 
 def aligned_zeros(n):
@@ -61,8 +61,8 @@ def aligned_zeros(n):
     ndarray of float64 of shape (n,)
         The zeros.
     """
-    room = np.zeros(n + LINE // 8)
-    return room[-room.ctypes.data % LINE // 8 :][:n]
+    room = np.zeros(n + CACHE_LINE // 8)
+    return room[-room.ctypes.data % CACHE_LINE // 8 :][:n]
 
 
 cdef class HistogramBuilder:

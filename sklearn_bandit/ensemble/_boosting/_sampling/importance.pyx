@@ -25,9 +25,9 @@ from libc.string cimport memset
 
 from sklearn_bandit._core.simd cimport simd_void
 
+from .._common cimport TASK_ROWS
+
 cdef enum:
-    # Rows of a task, whose probabilities stay in the first-level cache.
-    TASK_ROWS = 4096
     # Bits of a probability in the integers that probabilities are summed in.
     BITS = 30
 
