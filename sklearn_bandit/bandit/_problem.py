@@ -40,7 +40,7 @@ class Problem:
     _highest: float = -inf
 
     def affordable(self, n_arms):
-        """How many more references the budget allows for so many arms."""
+        """How many more references the budget allows for `n_arms` arms."""
         return (self.max_pulls - self.n_pulls) // n_arms
 
     def costs(self, ids, references):

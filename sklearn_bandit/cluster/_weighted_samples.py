@@ -16,7 +16,7 @@ from ._equal_rows import hash_rows, n_different
 # Samples up to which copies are not looked for: everything is computed there anyway.
 LEAST_MERGED = 3000
 
-# Copies are looked for in a subset of so many samples, or of this share of all, before
+# Copies are looked for in a subset of this many samples, or this share of all, before
 # they are looked for in all of them: where each sample is there twice, 8 pairs of a
 # million are in such a subset at least.
 N_TRIED = 4096

@@ -236,7 +236,7 @@ class HistGradientBoostingClassifier(
     ----------
     max_rows : int, default=4194304
         Most rows of the working set, in whole batches of `batch_size`. Where there are
-        more, the model is that of a random sample of so many rows. It bounds the memory
+        more, the model is that of a random sample of this size. It bounds the memory
         of the client and what travels.
     client : distributed.Client or None, default=None
         The client; None for the current one.
@@ -302,7 +302,7 @@ class HistGradientBoostingRegressor(
     ----------
     max_rows : int, default=4194304
         Most rows of the working set, in whole batches of `batch_size`. Where there are
-        more, the model is that of a random sample of so many rows. It bounds the memory
+        more, the model is that of a random sample of this size. It bounds the memory
         of the client and what travels.
     client : distributed.Client or None, default=None
         The client; None for the current one.

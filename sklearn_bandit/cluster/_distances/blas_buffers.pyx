@@ -4,8 +4,8 @@ OpenBLAS has a buffer for each thread that multiplies at the same time, made whe
 first needed and kept. Where there is no room for one it ends the process (0.3.18) or
 tries again for ever (0.3.29).
 
-BLAS does not tell how many buffers there are. They are counted: where so many products
-have run at the same time, there are as many. All loops of the process share the count,
+BLAS does not tell how many buffers there are. They are counted: there are as many as
+products have run at the same time. All loops of the process share the count,
 which begins anew in a fork.
 """
 

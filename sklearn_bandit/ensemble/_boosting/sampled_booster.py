@@ -18,8 +18,8 @@ Samples are drawn from a working set: only its rows are put into bins and pass t
 the trees (see ``training_rows``). It is in random order. Trees that see the same rows
 again and again fit their noise; but a row that joins costs as much as growing several
 trees on it, and nobody knows how many trees there will be. So the set is doubled
-whenever the work of growing trees is a certain multiple of the work that it takes to
-have so many rows, and it is always several samples large. Where few rows have most of
+whenever the work of growing trees is a certain multiple of the work of preparing its
+rows, and it is always several samples large. Where few rows have most of
 the gradient (rare classes, heavy tails), it starts with enough of these.
 """
 

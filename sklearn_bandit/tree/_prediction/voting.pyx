@@ -32,7 +32,7 @@ from sklearn_bandit.bandit._votes import look_schedule
 
 from .averages import block_rows
 
-# A stage ends when so many times as many trees have been asked as at its start.
+# A stage ends when this many times as many trees have been asked as at its start.
 STAGE_GROWTH = 2.0
 
 # Features of a row that is copied: a block of wider rows takes too much memory.

@@ -70,7 +70,7 @@ class ArrayRows:
         return rarest_class(self.y)
 
     def some_targets(self, step):
-        """Return targets and weights (or None) of every so many-th row."""
+        """Return targets and weights (or None) of every `step`-th row."""
         weights = self.sample_weight
         if weights is not None:
             weights = np.ascontiguousarray(weights[::step])
