@@ -79,8 +79,8 @@ class SamplingPolicy:
     min_subsampled_per_leaf: int = 8192
 
     # Up to this number of samples, values that share a bin are ranked, so that splits
-    # are as fine as scikit-learn's. Twenty continuous features, one thread: with ranks a
-    # full tree took 2.8 times as long as with bins alone at 8,000 rows, 2.9 at 20,000
+    # are as fine as scikit-learn's. Twenty continuous features, one thread: with ranks
+    # a full tree took 2.8 times as long as with bins alone at 8,000 rows, 2.9 at 20,000
     # and 4.0 at 32,767, a forest 1.7, 2.1 and 2.8 times (`forest.small`: 1.1); that is
     # a seventh to a tenth of scikit-learn's time, a third to a quarter. Where there are
     # more rows a bin holds more than a hundred of them, and which of these a threshold

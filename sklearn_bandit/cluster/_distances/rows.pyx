@@ -23,8 +23,8 @@ from .panels cimport PANEL, panel_absolute, panel_squares, transpose_rows
 
 cdef enum:
     # From this number of features on, rows are summed along the features: no panel has
-    # to be transposed, which takes far longer than the sums of a few arms. Four arms share
-    # the loads of a row, with as many partial sums each.
+    # to be transposed, which takes far longer than the sums of a few arms. Four arms
+    # share the loads of a row, with as many partial sums each.
     LONG_ROWS = 256
     LANES = 16
     QUAD = 4

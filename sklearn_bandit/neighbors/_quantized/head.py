@@ -24,9 +24,9 @@ N_TRIAL_ROWS = 8192
 N_TRIAL_NEIGHBOURS = 10
 # A code of a survivor is taken to cost as much as two that are scanned, and a survivor
 # as much as `SURVIVOR_COST` more codes: it is somewhere in memory. These are estimates
-# and were not swept: sets are far from the limit. A head must cost a quarter of a scan by this
-# count. With images it is a tenth, with vectors like embeddings there is no gain
-# ("neighbors.single" of the benchmarks).
+# and were not swept: sets are far from the limit. A head must cost a quarter of a scan
+# by this count. With images it is a tenth, with vectors like embeddings there is no
+# gain ("neighbors.single" of the benchmarks).
 SURVIVOR_FACTOR = 2
 SURVIVOR_COST = 128
 LEAST_GAIN = 4
