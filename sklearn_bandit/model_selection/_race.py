@@ -41,7 +41,7 @@ class Race:
         NaN where nothing was computed, and where a fit failed.
     is_done : ndarray of bool of shape (n_candidates, n_folds)
         What was computed.
-    alive : ndarray of bool of shape (n_candidates,)
+    is_survivor : ndarray of bool of shape (n_candidates,)
         The survivors.
     """
 
@@ -55,7 +55,7 @@ class Race:
         self.n_rounds = max(1, ceil(log2(n_folds)))
         self.scores = np.full((n_candidates, n_folds), np.nan)
         self.is_done = np.zeros((n_candidates, n_folds), dtype=bool)
-        self.alive = np.ones(n_candidates, dtype=bool)
+        self.is_survivor = np.ones(n_candidates, dtype=bool)
         # What candidates dropped in favour of this one may have been better by, at
         # most: tolerances must not add up along a chain of leaders.
         self.owed = np.zeros(n_candidates)
@@ -72,7 +72,7 @@ class Race:
 
     def eliminate(self):
         """Drop the survivors that cannot win any more; all have the same folds."""
-        ids = np.flatnonzero(self.alive)
+        ids = np.flatnonzero(self.is_survivor)
         folds = np.flatnonzero(self.is_done[ids[0]])
         # The mean over all folds is not a number once one score is none.
         failed = np.isnan(self.scores[np.ix_(ids, folds)]).any(axis=1)
@@ -98,7 +98,7 @@ class Race:
 
     def winner(self):
         """The survivor with the best mean, the first one among equals."""
-        ids = np.flatnonzero(self.alive)
+        ids = np.flatnonzero(self.is_survivor)
         return int(ids[np.argmax(np.nan_to_num(self.means[ids], nan=-inf))])
 
     @property
@@ -108,7 +108,7 @@ class Race:
         return np.where(self.is_done, self.scores, 0.0).sum(axis=1) / n_done
 
     def _drop(self, ids):
-        self.alive[ids] = False
+        self.is_survivor[ids] = False
         for contributions in self._contributions:
             for candidate in ids:
                 contributions.pop(candidate, None)

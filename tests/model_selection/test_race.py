@@ -15,7 +15,7 @@ def run(losses, order=None, largest=np.nan, samples=True, **options):
     options = {"delta": 0.05, "tol": 0.0, "min_folds": 1} | options
     race = Race(n_candidates, n_folds, **options)
     for fold in range(n_folds) if order is None else order:
-        for i in np.flatnonzero(race.alive):
+        for i in np.flatnonzero(race.is_survivor):
             values = -losses[i, fold]
             parts = Contributions(values, largest) if samples else None
             race.add(i, fold, values.mean(), parts)
@@ -105,7 +105,7 @@ def test_tolerances_do_not_add_up():
 def test_ties_are_never_dropped_without_a_tolerance():
     losses = np.repeat(np.random.default_rng(0).random((1, K, 30)), 3, axis=0)
     race = run(losses)
-    assert race.alive.all()
+    assert race.is_survivor.all()
     assert race.winner() == 0
 
 
@@ -122,7 +122,7 @@ def test_failed_candidates_fall():
     losses = np.random.default_rng(0).random((3, K, 30))
     losses[1, 2] = np.nan
     race = run(losses)
-    assert not race.alive[1]
+    assert not race.is_survivor[1]
     assert race.is_done[1].sum() == 3
 
 
@@ -156,5 +156,5 @@ def test_neighbours_that_are_alike_widen_the_radius():
             if order == "shuffled":
                 losses = rng.permuted(losses, axis=2)
             race = run(losses[:, :1].repeat(2, axis=1), order=[0])
-            n_left[order] += np.count_nonzero(race.alive)
+            n_left[order] += np.count_nonzero(race.is_survivor)
     assert n_left["time"] > 1.5 * n_left["shuffled"]
