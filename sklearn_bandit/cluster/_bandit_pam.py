@@ -33,8 +33,9 @@ from ..bandit import quantile_table, split_delta, step_delta
 # Arms computed exactly to choose the leader.
 N_LEADING = 8
 
-# As many survivors are computed exactly without further sampling. MNIST, n = 10,000:
-# with 32, 64 and 128 1.13, 1.07 and 1.10 seconds, and 0.34, 0.34 and 0.36 of the pairs.
+# Up to this number, survivors are computed exactly without further sampling. MNIST,
+# n = 10,000: with 32, 64 and 128 it takes 1.13, 1.07 and 1.10 seconds, and 0.34, 0.34
+# and 0.36 of the pairs.
 N_FEW = 64
 
 # From this many blocks of references on, more survivors than `max_exact` are taken for
@@ -208,7 +209,7 @@ class BanditSearch:
         return arm, found, clusters.costs(arm, removed)
 
     def _is_few(self, survivors):
-        """Whether the survivors had better be computed exactly than sampled further."""
+        """Whether computing the survivors exactly is cheaper than sampling further."""
         if GROWTH * survivors.n_used >= survivors.n_total:
             return len(survivors) <= self.max_exact or (
                 survivors.n_used == survivors.n_total

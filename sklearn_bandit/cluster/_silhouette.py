@@ -281,7 +281,7 @@ def choose_n_clusters(source, inertias, sample_weight, delta, random_state):
     radii = [
         0.0 if len(v) == n_samples else mean_radius(v, share, n_samples) for v in values
     ]
-    # A clustering that was dropped may have been lucky on its few samples.
+    # A clustering that was dropped may look better on its few samples than it is.
     contenders = np.where(n_used == n_used.max(), means, -inf)
     return SilhouettesByK(
         n_clusters=np.array([len(m) for m in source.medoids]),

@@ -106,7 +106,7 @@ def _equal_groups(X, metric, used, n_threads):
     """Return the first of each group of equal rows, and the group of each row."""
     n_tried = max(N_TRIED, int(SHARE_TRIED * len(used)))
     if n_tried < len(used):
-        # Any fixed choice will do, but for one that copies in a row would evade.
+        # Any fixed choice does, except one that misses copies that follow each other.
         tried = np.random.default_rng(0).choice(len(used), n_tried, replace=False)
         hashes = hash_rows(X, used[tried], n_threads)
         if len(np.unique(hashes)) == n_tried:

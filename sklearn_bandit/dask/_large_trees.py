@@ -7,7 +7,7 @@ subtree on them.
 
 The sample and the bootstrap draws are functions of the seed and of row numbers, sums
 are sums of integers: the model does not depend on partitions or workers. Bootstrap
-draws are Poisson, row by row, for nobody sees all rows.
+draws are Poisson, row by row, for no process has all rows.
 """
 
 from __future__ import annotations

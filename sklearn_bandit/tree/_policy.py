@@ -84,7 +84,7 @@ class SamplingPolicy:
     # and 4.0 at 32,767, a forest 1.7, 2.1 and 2.8 times (`forest.small`: 1.1); that is
     # a seventh to a tenth of scikit-learn's time, a third to a quarter. Where there are
     # more rows a bin holds more than a hundred of them, and which of these a threshold
-    # is at makes no difference to speak of. (Ranks have 16 bits: no more than this.)
+    # is at makes little difference. (Ranks have 16 bits: no more than this.)
     ranked_rows: int = 32_767
 
     # Values that are ranked at most: ranks and what they stand for take 6 to 10 bytes

@@ -17,10 +17,10 @@ tree, and the sample grows with them, at last to all rows.
 Samples are drawn from a working set: only its rows are put into bins and pass through
 the trees (see ``training_rows``). It is in random order. Trees that see the same rows
 again and again fit their noise; but a row that joins costs as much as growing several
-trees on it, and nobody knows how many trees there will be. So the set is doubled
+trees on it, and how many trees there will be is not known. So the set is doubled
 whenever the work of growing trees is a certain multiple of the work of preparing its
-rows, and it is always several samples large. Where few rows have most of
-the gradient (rare classes, heavy tails), it starts with enough of these.
+rows, and it is always several samples large. Where few rows have most of the gradient
+(rare classes, heavy tails), it starts with enough of these.
 """
 
 from dataclasses import dataclass, replace
@@ -171,7 +171,7 @@ class SampledBooster(Booster):
         self._join()
 
     def _allowed(self, n):
-        """So many rows; all instead of more than half of them."""
+        """Return `n`, or the number of all rows if that is more than half of them."""
         return n if n <= self.data.n_samples // 2 else self.data.n_samples
 
     @property
