@@ -1,6 +1,6 @@
 """The scan of a histogram of class weights: any criterion, limits, missing values.
 
-Kernels are compiled for 2, 4, 8 and 16 numbers a cell, with a general one behind.
+Kernels are compiled for 2, 4, 8 and 16 numbers a cell, and one for any number.
 Small histograms that need none of this are scanned faster: ``gini_scan``.
 """
 

@@ -248,7 +248,7 @@ cdef class MeanHistograms(Histograms):
             and few.least_rows <= 1
             and self.tiny_limits.min_weight_leaf <= 0.0
         ):
-            part_two(few, features, n_features, varies, best)
+            separate_two(few, features, n_features, varies, best)
             return 1
         self.sorted(few, features, <int> n_features, 0, TIE, &right)
         for j in range(n_features):
@@ -264,11 +264,11 @@ cdef class MeanHistograms(Histograms):
         return 1
 
 
-cdef inline void part_two(
+cdef inline void separate_two(
     const FewRows* few, const int32_t* features, Py_ssize_t n_features, uint8_t* varies,
     Split* best,
 ) noexcept nogil:
-    """Part two rows: any feature that varies does it, and the first one is taken."""
+    """Separate two rows: every feature that varies does, and the first is taken."""
     cdef const double* moments = few.moments
     cdef Py_ssize_t j
     cdef uint8_t one, two
