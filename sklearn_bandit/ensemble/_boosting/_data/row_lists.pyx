@@ -19,6 +19,8 @@ cdef enum:
     # Rows of a task that takes lists from others, and how many ahead it fetches.
     TAKEN_ROWS = 4096
     AHEAD = 16
+    # Slots that are copied at once.
+    PIECE = 16
 
 
 cdef class RowLists:
@@ -214,11 +216,17 @@ cdef void _take_lists(
         ahead = other.slots + rows[min(i + AHEAD, end - 1)] * width
         prefetch(ahead)
         prefetch(ahead + width - 1)
-        if width < 16:
+        if width < PIECE:
             for j in range(width):
                 slots[i * width + j] = taken[j]
-        else:
-            memcpy(slots + i * width, taken, width * sizeof(uint16_t))
+            continue
+        # In pieces of a known length, which are no calls; the last two may overlap.
+        j = 0
+        while j + PIECE < width:
+            memcpy(slots + i * width + j, taken + j, PIECE * sizeof(uint16_t))
+            j += PIECE
+        j = width - PIECE
+        memcpy(slots + i * width + j, taken + j, PIECE * sizeof(uint16_t))
 
 
 cdef void _take_sparse_lists(

@@ -80,7 +80,7 @@ cdef class SplitSearch:
         if self.builder.total_cells < MIN_PARALLEL_CELLS:
             n_threads = 1
         for feature in prange(
-            self.n_features, nogil=True, schedule="dynamic", chunksize=4,
+            self.n_features, nogil=True, schedule="dynamic", chunksize=2,
             num_threads=n_threads
         ):
             self._search_feature(feature, siblings)
