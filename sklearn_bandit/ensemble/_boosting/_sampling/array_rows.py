@@ -57,7 +57,9 @@ class ArrayRows:
         """Find the thresholds of bins; parameters as for ``bin_mapper``."""
         rows, weights = choose_rows(self.n_samples, self.sample_weight, random_state)
         rows = self._in_X(rows)
-        values = self.X if rows is None else take_rows(self.X, rows, options["n_threads"])
+        values = self.X
+        if rows is not None:
+            values = take_rows(self.X, rows, options["n_threads"])
         return fit_bin_mapper(values, weights, max_bins=max_bins, **options)
 
     def fit_baseline(self, loss):
