@@ -21,6 +21,8 @@ cdef enum:
     WRITTEN_ROWS = 512
     # Rows of a task that takes lists from others.
     TAKEN_ROWS = 4096
+    # Slots that are copied at once.
+    PIECE = 16
 
 
 cdef class RowLists:
@@ -216,11 +218,17 @@ cdef void _take_lists(
         ahead = other.slots + rows[min(i + LISTS_AHEAD, end - 1)] * width
         prefetch(ahead)
         prefetch(ahead + width - 1)
-        if width < 16:
+        if width < PIECE:
             for j in range(width):
                 slots[i * width + j] = taken[j]
-        else:
-            memcpy(slots + i * width, taken, width * sizeof(uint16_t))
+            continue
+        # In pieces of a known length, which are no calls; the last two may overlap.
+        j = 0
+        while j + PIECE < width:
+            memcpy(slots + i * width + j, taken + j, PIECE * sizeof(uint16_t))
+            j += PIECE
+        j = width - PIECE
+        memcpy(slots + i * width + j, taken + j, PIECE * sizeof(uint16_t))
 
 
 cdef void _take_sparse_lists(
