@@ -14,8 +14,10 @@ from .estimates import (
     common_step,
     draw_rows,
     feature_steps,
+    middle,
     normalised,
     power_of_two,
+    row_norms,
 )
 from .head import BLOCK, N_STATS, choose_head, encode_head
 
@@ -57,14 +59,14 @@ def _make_segment(rows, metric, first, rng, n_threads, delta):
     prepared = sample.astype(np.float64)
     if metric == "cosine":
         prepared = normalised(prepared)
-    centre = prepared.mean(axis=0)
+    centre = middle(prepared)
     prepared -= centre
     if metric == "manhattan":
         unit = power_of_two(np.abs(prepared).sum(axis=1).mean())
         prepared /= unit
         space = Space(metric, centre, unit, common_step(prepared))
         return _encode(rows, space, first, n_threads)
-    unit = power_of_two(np.sqrt(np.einsum("ij,ij->i", prepared, prepared).mean()))
+    unit = power_of_two(np.median(row_norms(prepared)))
     prepared /= unit
     space = Space(metric, centre, unit, feature_steps(prepared))
     basis = None

@@ -18,6 +18,13 @@ LEAST_STEP = 0.3
 RANGES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 
 
+# Steps from the mean towards the geometric median: an outlier takes the mean of n rows
+# away by a distance, the first step by an n-th of that.
+N_MIDDLE_STEPS = 2
+# A row that is nearer to the centre weighs no more, in typical distances.
+LEAST_DISTANCE = 0.1
+
+
 def draw_rows(rows, n, rng):
     if len(rows) <= n:
         return np.asarray(rows)
@@ -36,8 +43,36 @@ def normalised(rows):
     return rows / np.where(norms > 0, norms, 1.0)[:, None]
 
 
+def row_norms(rows):
+    """Return the norm of each row."""
+    return np.sqrt(np.einsum("ij,ij->i", rows, rows))
+
+
+def middle(sample):
+    """Return what rows are centred by: a point with small distances to them.
+
+    What codes leave out of a row is about a share of its distance from the centre. The
+    mean, from where this starts, minimises the squares of distances, and a few huge rows
+    take it away from all others; steps of Weiszfeld lead to the geometric median, which
+    minimises the distances themselves.
+    """
+    centre = sample.mean(axis=0)
+    for _ in range(N_MIDDLE_STEPS):
+        distances = row_norms(sample - centre)
+        weights = 1.0 / np.maximum(distances, LEAST_DISTANCE * np.median(distances))
+        if not np.isfinite(weights).all():
+            break
+        centre = weights @ sample / weights.sum()
+    return centre
+
+
 def feature_steps(sample):
-    """Return the step of each feature for codes up to 127."""
+    """Return the step of each feature for codes up to 127.
+
+    Rows are taken at one size: each has a scale of its own.
+    """
+    norms = row_norms(sample)
+    sample = sample / np.where(norms > 0, norms, 1.0)[:, None]
     largest = np.abs(sample).max(axis=0, initial=0.0)
     steps = np.minimum(N_DEVIATIONS * sample.std(axis=0), 1.2 * largest)
     least = LEAST_STEP * np.sqrt(np.mean(steps * steps))
