@@ -277,22 +277,26 @@ cdef void _prepare_head(
 cdef void _prepare_differences(Query* query, const Rows* rows) noexcept nogil:
     """Codes of the query, and what they leave out."""
     cdef Py_ssize_t d = rows.n_features, j
-    cdef double step = rows.steps[0], value, code, rest = 0.0
+    cdef double step = rows.steps[0], value, inside, code, rest = 0.0, outside = 0.0
     cdef unsigned char* codes = <unsigned char*> query.coded
 
     memset(codes, 128, rows.width)
     for j in range(d):
         value = (query.values[j] - rows.centre[j]) / rows.unit
-        code = rint(value / step)
-        code = min(max(code, -128.0), 127.0)
-        rest += fabs(value - step * code)
+        inside = min(max(value, -128.0 * step), 127.0 * step)
+        code = rint(inside / step)
+        rest += fabs(inside - step * code)
+        outside += fabs(value - inside)
         codes[j] = <unsigned char> (<int> code + 128)
-    if not rest < MOST:
+    if not rest + outside < MOST:
         query.has_no_bounds = True
     query.full.high = query.coded
     query.full.n_words = <int> (rows.width // 8)
     query.full.unit = <float> (step * (1.0 - ROUNDINGS))
-    query.full.constant = <float> (rest * UP + TINY)
+    query.full.constant = <float> (
+        (rest + ROUNDINGS * outside) * UP + 2.0 ** -40 * outside + TINY
+    )
+    query.full.outside = <float> (outside * (1.0 - ROUNDINGS))
 
 
 cdef float threshold_of(

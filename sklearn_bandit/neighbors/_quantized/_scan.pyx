@@ -196,8 +196,8 @@ cdef void search_one(
         n_blocks = (n + SKB_BLOCK - 1) // SKB_BLOCK
         if rows.metric == MANHATTAN:
             KERNELS.scan_differences(
-                codes + start * width, stats + start, n_blocks, &query.full,
-                scratch.bounds,
+                codes + start * width, stats + start * rows.n_stats, n_blocks,
+                &query.full, scratch.bounds,
             )
         else:
             KERNELS.scan_one(

@@ -53,7 +53,9 @@ cdef class Segment:
         data.metric = space.metric
         data.n, data.n_features = rows.shape
         data.has_no_bounds = data.n_features > MOST_FEATURES
-        data.n_stats = 1 if space.metric == MANHATTAN else SKB_N_STATS
+        data.n_stats = (
+            SKB_N_DIFFERENCE_STATS if space.metric == MANHATTAN else SKB_N_STATS
+        )
         data.width = bytes_.shape[0] // (SKB_BLOCK * numbers.shape[0])
         data.first = first
         data.unit = space.unit

@@ -19,7 +19,7 @@ from .estimates import (
     power_of_two,
     row_norms,
 )
-from .head import BLOCK, N_STATS, choose_head, encode_head
+from .head import BLOCK, N_DIFFERENCE_STATS, N_STATS, choose_head, encode_head
 
 # Fewer features are scanned as fast as a head and its survivors.
 MIN_HEAD_FEATURES = 256
@@ -91,7 +91,8 @@ def _encode(rows, space, first, n_threads, basis=None, sample=None):
     multiple = BLOCK if by_row else 8 if manhattan else 4
     width = (d + multiple - 1) // multiple * multiple
     codes = np.empty(n_blocks * BLOCK * width, dtype=np.uint8)
-    stats = np.empty((n_blocks, 1 if manhattan else N_STATS, BLOCK), dtype=np.float32)
+    n_stats = N_DIFFERENCE_STATS if manhattan else N_STATS
+    stats = np.empty((n_blocks, n_stats, BLOCK), dtype=np.float32)
     norms = np.empty(n)
     space.encode(rows, codes, stats, norms, by_row, n_threads)
     if manhattan:

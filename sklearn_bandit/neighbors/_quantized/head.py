@@ -16,6 +16,7 @@ COSINE = METRICS["cosine"]
 # Rows that share a block of codes, and numbers of a row beside its codes.
 BLOCK = 64
 N_STATS = 4
+N_DIFFERENCE_STATS = 2
 
 # A head has this number of features; twice as many above WIDE features.
 HEAD_WIDTH = 64
