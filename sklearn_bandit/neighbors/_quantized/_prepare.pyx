@@ -71,10 +71,11 @@ cdef int new_query(Query* query, Py_ssize_t d, Py_ssize_t width) noexcept nogil:
     query.values = <double*> allocate(d, sizeof(double))
     query.centred = <double*> allocate(d, sizeof(double))
     query.rotated = <double*> allocate(width, sizeof(double))
+    query.given = <double*> allocate(d, sizeof(double))
     query.coded = <int8_t*> allocate(2 * n_bytes, 1)
     return (
         query.values == NULL or query.centred == NULL or query.rotated == NULL
-        or query.coded == NULL
+        or query.given == NULL or query.coded == NULL
     )
 
 
@@ -83,11 +84,12 @@ cdef void free_query(Query* query) noexcept nogil:
     free(query.values)
     free(query.centred)
     free(query.rotated)
+    free(query.given)
     free(query.coded)
 
 
 cdef void prepare(Query* query, const Rows* rows, bint one_byte) noexcept nogil:
-    """Fill in everything but `values` and `own`, which are there.
+    """Fill in everything but `values` and `own`, which are there, and `given`.
 
     Under "cosine" `values` are divided by a power of two, which changes no cosine: they
     may be prepared again, for other rows or numbers of bytes. With `one_byte`, what is

@@ -14,6 +14,7 @@ from ..._core.simd cimport prefetch, prefetch_l2
 from ._constants cimport SKB_BLOCK, SKB_GROUP
 from ._encode cimport MANHATTAN
 from ._exact cimport KERNELS, compute_row, compute_all, row_of
+from ._float_scan cimport scan_floats
 from ._found cimport Found, Neighbour, worst_key
 from ._prepare cimport Query, threshold_of
 from ._segment cimport SKB_SIZE, QueryBytes, Rows
@@ -38,7 +39,12 @@ cdef enum:
     # were not tried.
     SPAN_BYTES = 1 << 18
     # More candidates than this are not put in order.
-    MOST_SORTED = 4096
+    MOST_SORTED = 256
+    # If more than one of this number of rows reaches the threshold, all are read.
+    LOOSE_FACTOR = 8
+    # How many rows ahead of its use a row is asked for, and how many bytes of it.
+    N_AHEAD = 4
+    FETCHED_BYTES = 1024
 
 
 cdef int new_scratch(
@@ -160,17 +166,29 @@ cdef void _settle(
         candidates[n_kept].bound = bound
         candidates[n_kept].place = <int32_t> place
         n_kept += 1
+    if LOOSE_FACTOR * n_kept > n and scan_floats(
+        rows, query, scratch.bounds, start, n, found
+    ):
+        return
     if 1 < n_kept <= MOST_SORTED:
         qsort(candidates, n_kept, sizeof(Candidate), &_by_bound)
     for i in range(n_kept):
-        if i + 2 < n_kept:
-            prefetch(row_of(rows, start + candidates[i + 2].place))
+        if i + N_AHEAD < n_kept:
+            _fetch_row(rows, start + candidates[i + N_AHEAD].place)
         if candidates[i].bound < threshold:
             continue
         compute_row(rows, query, start + candidates[i].place, found)
         if worst_key(found) < key:
             key = worst_key(found)
             threshold = threshold_of(query, rows, key, False)
+
+
+cdef inline void _fetch_row(const Rows* rows, Py_ssize_t i) noexcept nogil:
+    cdef const char* row = row_of(rows, i)
+    cdef Py_ssize_t size = rows.n_features * (8 if rows.is_double else 4), offset
+
+    for offset in range(0, min(size, <Py_ssize_t> FETCHED_BYTES), 64):
+        prefetch(row + offset)
 
 
 cdef inline const float* _stats_of(const Rows* rows, Py_ssize_t i) noexcept nogil:
