@@ -7,7 +7,7 @@ from ._segment cimport Rows
 cdef bint scan_floats(
     const Rows* rows,
     const Query* query,
-    const float* bounds,            # -inf: not to be computed
+    const float* bounds,            # -inf: not to be computed; or NULL
     Py_ssize_t start,
     Py_ssize_t n,
     Found* found,

@@ -27,7 +27,7 @@ from libc.stdint cimport int32_t
 
 from ._constants cimport SKB_BLOCK
 from ._encode cimport COSINE, EUCLIDEAN, MANHATTAN
-from ._exact cimport compute_row, row_of
+from ._exact cimport compute_row, is_present, row_of
 from ._found cimport worst_key
 
 cdef extern from "float_scan.h":
@@ -173,12 +173,14 @@ cdef bint scan_floats(
 ) noexcept nogil:
     """Search n rows from `start` on; return whether that was possible.
 
-    Rows whose bounds are minus infinity are not there, or have been computed.
+    Rows whose bounds are minus infinity are not there, or have been computed. Without
+    bounds none has been.
     """
     cdef int32_t[SKB_BLOCK] places
     cdef Limits limits
     cdef Py_ssize_t block, first, n_found, i, place
     cdef double key = worst_key(found)
+    cdef bint is_wanted
 
     limits.product.least_squares = LEAST_ROW_SQUARES
     limits.product.most_squares = MOST_ROW_SQUARES
@@ -192,7 +194,11 @@ cdef bint scan_floats(
         )
         for i in range(n_found):
             place = first + places[i]
-            if bounds[place] > -INFINITY:
+            if bounds == NULL:
+                is_wanted = is_present(rows, start + place)
+            else:
+                is_wanted = bounds[place] > -INFINITY
+            if is_wanted:
                 compute_row(rows, query, start + place, found)
         if n_found and worst_key(found) < key:
             key = worst_key(found)

@@ -61,9 +61,10 @@ def middle(sample):
     centre = sample.mean(axis=0)
     for _ in range(N_MIDDLE_STEPS):
         distances = row_norms(sample - centre)
-        weights = 1.0 / np.maximum(distances, LEAST_DISTANCE * np.median(distances))
-        if not np.isfinite(weights).all():
+        typical = np.median(distances)
+        if not 0.0 < typical < np.inf:
             break
+        weights = typical / np.maximum(distances, LEAST_DISTANCE * typical)
         centre = weights @ sample / weights.sum()
     return centre
 
@@ -90,11 +91,11 @@ def common_step(sample):
     some, others = sample[:n_pairs], sample[n_pairs : 2 * n_pairs]
     distances = np.abs(some - others).sum(axis=1)
     is_apart = distances > 0
-    sizes = np.unique(np.quantile(np.abs(sample[: 2 * n_pairs]), RANGES))
-    sizes = sizes[sizes > 0]
-    if not is_apart.any() or not len(sizes):
+    if not is_apart.any():
         largest = np.abs(sample).max()
         return np.full(sample.shape[1], largest / 127.0 if largest > 0 else 1.0)
+    sizes = np.unique(np.quantile(np.abs(sample[: 2 * n_pairs]), RANGES))
+    sizes = sizes[sizes > 0]
 
     def coded(rows, step):
         inside = np.clip(rows, -128.0 * step, 127.0 * step)
