@@ -103,3 +103,38 @@ def n_trees(options):
         ["data", "forests", "within"],
         counts,
     )
+
+
+TOLERANCES = (0.01, 0.003)
+
+
+@benchmark("forest.n_trees_tol", data=["covtype", "mnist", "adult", "beijing_air"])
+def n_trees_by_tolerance(options):
+    """How many trees "auto" grows with half of the samples above, by `oob_tol`."""
+    rows = []
+    for name, (make, n_samples) in SETS.items():
+        if not options.wants(name):
+            continue
+        X, y = make()
+        is_real = y.dtype.kind == "f"
+        kind = RandomForestRegressor if is_real else RandomForestClassifier
+        rows.append([name])
+        for tol in TOLERANCES:
+            grown = []
+            for seed in range(options.rounds or 3):
+                X_train, y_train, _, _ = draw(X, y, n_samples // 2, seed)
+                model = kind(
+                    "auto", oob_tol=tol, n_jobs=options.threads, random_state=seed
+                )
+                grown.append(model.fit(X_train, y_train).n_estimators_)
+            rows[-1] += [min(grown), max(grown), np.median(grown) * tol]
+    columns = [
+        f"oob_tol={tol}: {what}"
+        for tol in TOLERANCES
+        for what in ("fewest", "most", "median times oob_tol")
+    ]
+    yield Table(
+        "Trees of three forests on 10,000 samples (MNIST 2,500)",
+        ["data", *columns],
+        rows,
+    )

@@ -30,9 +30,18 @@ class ToSklearnMixin(DocumentationLinkMixin):
         BaseEstimator
             The estimator of scikit-learn that this one derives from, with the
             parameters that both have and the same fitted trees, which are shared and
-            not copied.
+            not copied. A model of trees whose ``category_encoder_`` has categories is
+            refused: scikit-learn's estimator would take these for numbers.
         """
         check_is_fitted(self)
+        if getattr(self, "category_encoder_", None) is not None:
+            raise ValueError(
+                "The model was fitted to categories, which its trees see as numbers "
+                "that scikit-learn's estimator would not put in their place. Keep "
+                "category_encoder_, set it to None in a copy of the model, and give "
+                "category_encoder_.transform(X) to what the copy's to_sklearn() "
+                "returns."
+            )
         return convert(self)
 
 

@@ -1,4 +1,4 @@
-"""Checks of targets and weights that several families share."""
+"""Checks of samples, targets and weights that several families share."""
 
 import numpy as np
 from sklearn.utils import assert_all_finite
@@ -30,6 +30,35 @@ def check_n_samples(n_samples, most=MAX_UINT32_ROWS):
     """Raise if there are more samples than the kernels can number."""
     if n_samples > most:
         raise ValueError(f"At most {most} samples are supported, not {n_samples}.")
+
+
+def is_plain_matrix(X, n_features, dtypes):
+    """Whether samples pass scikit-learn's checks as they are, but for their values.
+
+    To find that out takes a microsecond; `validate_data` takes 50.
+
+    Parameters
+    ----------
+    X : object
+        What a method was given.
+    n_features : int
+        Number of features of an estimator that was not fitted to names of them.
+    dtypes : tuple of numpy.dtype
+        The types that it works on.
+
+    Returns
+    -------
+    bool
+        Whether X is a row-major array of samples with one of these types.
+    """
+    return (
+        type(X) is np.ndarray
+        and X.dtype in dtypes
+        and X.ndim == 2
+        and X.shape[1] == n_features
+        and X.shape[0] > 0
+        and X.flags.c_contiguous
+    )
 
 
 def check_regression_targets(y, criterion, allowed="positive"):

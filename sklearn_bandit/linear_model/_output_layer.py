@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
+from sklearn.utils.extmath import softmax as row_softmax
 
 from ..neighbors import largest_scores
 
@@ -64,9 +65,40 @@ def own_proba(estimator, X):
         return estimator.predict_proba(X)
 
 
-def largest_proba(estimator, X, k):
-    """Return the k largest of the classifier's own probabilities, and their places."""
-    return largest_scores(partial(own_proba, estimator), X, len(estimator.classes_), k)
+def softmax_proba(estimator, X):
+    """Compute the same of a classifier that has a softmax, in the same way.
+
+    Its own methods would check the inputs again, which takes a fifth as long as the
+    scores of 10,000 classes for a single input of 512 features.
+    """
+    return row_softmax(X @ estimator.coef_.T + estimator.intercept_, copy=False)
+
+
+def largest_proba(estimator, X, k, is_softmax):
+    """Return the k largest of the classifier's own probabilities, and their places.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted linear classifier.
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Validated inputs.
+    k : int
+        Number of classes.
+    is_softmax : bool
+        Whether `has_softmax` holds.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_samples, k)
+        The largest, in descending order.
+    places : ndarray of intp of shape (n_samples, k)
+        The classes they belong to.
+    """
+    proba = own_proba
+    if is_softmax and not sparse.issparse(X):
+        proba = softmax_proba
+    return largest_scores(partial(proba, estimator), X, len(estimator.classes_), k)
 
 
 def largest_products(weights, X, k):
@@ -80,9 +112,14 @@ def largest_products(weights, X, k):
 def has_softmax(estimator, weights):
     """Whether the probabilities of a classifier are the softmax of its scores.
 
-    Scores far below zero, or far apart, do not tell a softmax from logistic functions.
-    So one of two inputs gives the first classes scores of 1 and 3; the other is zero.
+    That is told of three classes or more with dense weights. Scores far below zero, or
+    far apart, do not tell a softmax from logistic functions. So one of two inputs gives
+    the first classes scores of 1 and 3; the other is zero.
     """
+    if len(weights) < 3 or sparse.issparse(estimator.coef_):
+        return False
+    if not (hasattr(estimator, "predict_proba") and np.ndim(estimator.coef_) == 2):
+        return False
     inputs = np.zeros((2, weights.shape[1]), dtype=weights.dtype)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about names of features

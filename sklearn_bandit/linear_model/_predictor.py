@@ -28,6 +28,7 @@ from .._compat import (
 from .._core.documentation import DocumentationLinkMixin
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
+from .._core.validation import is_plain_matrix
 from ..neighbors import BanditMIPS, BanditNearestNeighbors
 from ._class_sample import ClassSample, is_worth_a_sample
 from ._output_layer import (
@@ -220,6 +221,9 @@ class MIPSPredictor(
                 # An intercept is the weight of an input that is always one.
                 weights = np.column_stack([weights, intercepts])
             self.search_ = self._search().fit(weights)
+            self._has_softmax = has_softmax(
+                self.estimator_, weights[:, : self.n_features_in_]
+            )
             self._class_sample = self._draw_classes(weights)
         return self
 
@@ -245,8 +249,7 @@ class MIPSPredictor(
         if (
             not is_worth_a_sample(weights.shape)
             or not isinstance(self.search_, BanditNearestNeighbors)
-            or not hasattr(self.estimator_, "predict_proba")
-            or not has_softmax(self.estimator_, weights[:, : self.n_features_in_])
+            or not self._has_softmax
         ):
             return None
         random_state = check_random_state(self.random_state)
@@ -408,7 +411,8 @@ class MIPSPredictor(
             larger for any class of a row, but for rounding; the logarithm is then off
             by at most ``-log(1 - error)``. 0 for the classifier's own.
         """
-        check_is_fitted(self)
+        if not hasattr(self, "search_"):
+            check_is_fitted(self)
         if not isinstance(tol, Real) or isinstance(tol, bool) or not 0.0 <= tol < 1.0:
             raise ValueError(f"tol must be a number in [0, 1), got {tol!r} instead.")
         k = self._check_k(k)
@@ -421,7 +425,7 @@ class MIPSPredictor(
             if found is not None:
                 classes = self.classes_[found]
                 return classes[None], probabilities[None], np.array([error])
-        probabilities, found = largest_proba(self.estimator_, X, k)
+        probabilities, found = largest_proba(self.estimator_, X, k, self._has_softmax)
         return self.classes_[found], probabilities, np.zeros(len(found))
 
     def _check_k(self, k):
@@ -451,6 +455,13 @@ class MIPSPredictor(
         return self._with_ones(self._validated(X))
 
     def _validated(self, X):
+        """Validate inputs, once."""
+        if (
+            not hasattr(self, "feature_names_in_")
+            and is_plain_matrix(X, self.n_features_in_, (self._dtype,))
+            and np.isfinite(X).all()
+        ):
+            return X
         return validate_data(
             self,
             X,

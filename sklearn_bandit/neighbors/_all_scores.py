@@ -51,7 +51,8 @@ def largest_scores(score, queries, n_scores, k):
     for part in query_parts(queries.shape[0], n_scores):
         scores = score(queries[part])
         places = largest_first(scores, k)
-        found.append((np.take_along_axis(scores, places, axis=1), places))
+        rows = np.arange(len(places))[:, None]
+        found.append((scores[rows, places], places))
     scores, places = (np.concatenate(each) for each in zip(*found, strict=True))
     return scores, places
 

@@ -14,6 +14,7 @@ from .._core.documentation import DocumentationLinkMixin
 from .._core.thread_start import keep_threads, start_threads
 from .._core.typing import MatrixLike
 from .._core.unchanged import unchanged_on_failure
+from .._core.validation import is_plain_matrix
 from ._calls import check_ids, check_mode, check_n_neighbors, neighbors_graph
 from ._quantized.index import Index
 
@@ -395,15 +396,8 @@ class BanditNearestNeighbors(DocumentationLinkMixin, BaseEstimator):
 
         Whether all entries are finite is checked by the search, which reads them.
         """
-        if (
-            type(X) is np.ndarray
-            and X.dtype in FLOATS
-            and X.ndim == 2
-            and X.shape[1] == index.n_features
-            and X.shape[0] > 0
-            and X.flags.c_contiguous
-            and not hasattr(self, "feature_names_in_")
-        ):
+        has_names = hasattr(self, "feature_names_in_")
+        if not has_names and is_plain_matrix(X, index.n_features, FLOATS):
             return X
         return validate_data(self, X, dtype=exact_dtype(X), order="C", reset=False)
 

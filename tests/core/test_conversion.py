@@ -1,5 +1,6 @@
 """``to_sklearn``: the same model in scikit-learn's own class."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -111,3 +112,24 @@ def test_budget_says_how_many_trees():
 def test_not_fitted():
     with pytest.raises(NotFittedError):
         tree.DecisionTreeClassifier().to_sklearn()
+
+
+@pytest.mark.parametrize(
+    "owner", [each for each in COUNTERPARTS if hasattr(each, "category_encoder_")]
+)
+def test_categories_are_not_taken_for_numbers(owner):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 9, 300), rng.standard_normal(300)])
+    effects = rng.permutation(9)
+    y = (effects[X[:, 0].astype(int)] + X[:, 1] > 4).astype(int)
+    model = small(owner).set_params(categorical_features=[0]).fit(X, y)
+    with pytest.raises(ValueError, match="fitted to categories"):
+        model.to_sklearn()
+    # What the message says.
+    plain = copy.copy(model)
+    plain.category_encoder_ = None
+    converted = plain.to_sklearn()
+    assert type(converted) is COUNTERPARTS[owner]
+    numbers = model.category_encoder_.transform(X)
+    assert_array_equal(converted.predict(numbers), model.predict(X))
+    assert not np.array_equal(converted.predict(X), model.predict(X))

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import softmax
+from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 
 from sklearn_bandit.linear_model import MIPSPredictor, _class_sample
@@ -156,6 +157,63 @@ def test_small_layers_have_no_sample():
     predictor = fitted(model)
     assert predictor._class_sample is None
     assert_own(predictor.predict_top_proba(inputs[:1]), model, inputs[:1])
+
+
+def test_a_softmax_is_computed_without_the_classifiers_methods(monkeypatch):
+    # These would check the input once more.
+    model, inputs = layer("frequencies")
+    expected = own(model, inputs, K)
+    predictor = fitted(model)
+    monkeypatch.setattr(LogisticRegression, "predict_proba", None)
+    for X in (inputs[:1], inputs):
+        classes, probabilities, errors = predictor.predict_top_proba(X, K)
+        assert_array_equal(classes, expected[0][: len(X)])
+        assert_allclose(probabilities, expected[1][: len(X)], rtol=1e-12)
+        assert_array_equal(errors, 0.0)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_few_classes(n_classes):
+    X, y = make_classification(
+        200, 6, n_informative=5, n_redundant=0, n_classes=n_classes, random_state=0
+    )
+    model = LogisticRegression().fit(X, y)
+    predictor = fitted(model)
+    assert predictor._has_softmax == (n_classes > 2)
+    assert_own(predictor.predict_top_proba(X, n_classes), model, X, n_classes)
+    model.sparsify()
+    predictor = fitted(model)
+    assert not predictor._has_softmax
+    assert_own(predictor.predict_top_proba(X, n_classes), model, X, n_classes)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_that_are_not_finite(value, dtype):
+    model, inputs = layer("flat")
+    predictor = fitted(model)
+    X = inputs[:1].astype(dtype)
+    X[0, 3] = value
+    for method in (predictor.predict_top_proba, predictor.predict):
+        with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+            method(X)
+
+
+def test_other_arrays_are_converted_and_checked():
+    model, inputs = layer("flat")
+    predictor = fitted(model)
+    expected = predictor.predict_top_proba(inputs, K)
+    wide = np.zeros((len(inputs), 2 * N_FEATURES))
+    wide[:, ::2] = inputs
+    for X in (np.asfortranarray(inputs), wide[:, ::2], inputs.tolist()):
+        for found, answer in zip(
+            predictor.predict_top_proba(X, K), expected, strict=True
+        ):
+            assert_allclose(found, answer)
+    with pytest.raises(ValueError, match="has 16 features, but"):
+        predictor.predict_top_proba(wide, K)
+    with pytest.raises(ValueError, match="0 sample"):
+        predictor.predict_top_proba(inputs[:0], K)
 
 
 def test_other_probabilities_than_a_softmax(of_any_size):

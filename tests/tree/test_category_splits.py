@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 
 from sklearn_bandit import _compat
 from sklearn_bandit.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn_bandit.tree._data import category_splits
 from sklearn_bandit.tree._data.category_splits import left_sets
 
 
@@ -41,12 +42,31 @@ class ComingTree:
         return np.array(leaves)
 
 
+# Not the value that comes: what scikit-learn's own tree has is to be taken.
+KIND_OF_A_SET = 3
+
+
+class ComingClassifier:
+    """A classifier of scikit-learn's own, with one split by a set."""
+
+    def __init__(self, categorical_features, max_depth):
+        assert (categorical_features, max_depth) == ([0], 1)
+
+    def fit(self, X, y):
+        assert len(np.unique(X)) == len(np.unique(y)) == 2
+        nodes = np.zeros(3, dtype=_compat.NODE_DTYPE)
+        nodes["split_kind"] = [KIND_OF_A_SET, -1, -1]
+        self.tree_ = ComingTree(1, [2], 1, [2])
+        self.tree_.__setstate__({"nodes": nodes})
+
+
 @pytest.fixture(params=[False, True])
 def coming(monkeypatch, request):
     fields = [(name, _compat.NODE_DTYPE[name]) for name in _compat.NODE_DTYPE.names]
     fields.append(("left_cat_bitset", np.uint32, (8,)))
     if request.param:
         fields.append(("split_kind", np.int8))
+        monkeypatch.setattr(category_splits, "DecisionTreeClassifier", ComingClassifier)
     monkeypatch.setattr(_compat, "NODE_DTYPE", np.dtype(fields, align=True))
     monkeypatch.setattr(_compat, "Tree", ComingTree)
 
@@ -90,7 +110,7 @@ def test_leaves_are_the_same(coming, n_categories, is_classifier):
     assert by_set.any()
     assert not nodes["left_cat_bitset"][~by_set].any()
     if "split_kind" in nodes.dtype.names:
-        kinds = np.where(nodes["left_child"] < 0, -1, by_set)
+        kinds = np.where(nodes["left_child"] < 0, -1, KIND_OF_A_SET * by_set)
         assert_array_equal(nodes["split_kind"], kinds)
 
 

@@ -8,15 +8,13 @@ categories among the sorted ones, as scikit-learn's do, instead of numbers from 
 """
 
 import numpy as np
+from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_bandit import _compat
 
 # Of a set in scikit-learn's nodes.
 N_WORDS, N_BITS = 8, 32
 MAX_CATEGORIES = N_WORDS * N_BITS
-
-# The kind of such a split, where nodes tell it.
-CATEGORY_SET = 1
 
 
 class CategorySplits:
@@ -65,6 +63,7 @@ class CategorySplits:
         state = tree.__getstate__()
         nodes = state["nodes"].copy()
         is_inner = nodes["left_child"] >= 0
+        kind = split_kind_of_sets()
         for feature in np.flatnonzero(self.n_categories >= 0):
             chosen = np.flatnonzero(is_inner & (nodes["feature"] == feature))
             nodes["left_cat_bitset"][chosen] = left_sets(
@@ -73,13 +72,26 @@ class CategorySplits:
                 nodes["missing_go_to_left"][chosen],
             )
             nodes["threshold"][chosen] = 0.0
-            if "split_kind" in nodes.dtype.names:
-                nodes["split_kind"][chosen] = CATEGORY_SET
+            if kind is not None:
+                nodes["split_kind"][chosen] = kind
         converted = _compat.make_tree(
             tree.n_features, tree.n_classes, tree.n_outputs, self.n_categories
         )
         converted.__setstate__({**state, "nodes": nodes})
         return converted
+
+
+def split_kind_of_sets():
+    """Return what the nodes of scikit-learn's trees call a split by a set.
+
+    None where nodes do not tell. It is read from a tree of scikit-learn's own, which
+    has no other split to make.
+    """
+    if "split_kind" not in _compat.NODE_DTYPE.names:
+        return None
+    tree = DecisionTreeClassifier(categorical_features=[0], max_depth=1)
+    tree.fit([[0.0], [1.0]], [0, 1])
+    return int(tree.tree_.__getstate__()["nodes"]["split_kind"][0])
 
 
 def left_sets(codes, thresholds, missing_go_to_left):
