@@ -57,8 +57,14 @@ def test_goals_are_left_out(formats):
     note = "one thread. Goal: at most 1.5x. A pass evicts what is needed"
     written = formats.note_of({"note": note})
     assert written == "One thread. A pass evicts what is needed."
-    assert formats.note_of({"note": "goal: 3 times"}) == ""
+    assert formats.note_of({"note": "Goals: 3 times; 5 MB."}) == ""
     assert formats.note_of({}) == ""
+
+
+def test_cells_have_three_digits(formats):
+    cells = [0.852902, 0.0158817, 1.0, 12345, 12345.6, 2.3e-7, None, True]
+    texts = ["0.853", "0.0159", "1", "12,345", "12,346", "2.3e-7", "–", "yes"]
+    assert [formats.digits(cell) for cell in cells] == texts
 
 
 def test_cells_break_where_they_may(formats):

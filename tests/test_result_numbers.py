@@ -74,7 +74,7 @@ def folder(tmp_path):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("some.table | | exact | accuracy", "0.74"),
+        ("some.table | | exact | accuracy", "0.743"),
         ("some.table | covertype | exact | accuracy | .3f", "0.743"),
         ("some.table | | mab & k=1 | insertions | .0f", "8000000"),
         ("some.table | | exact / mab & k=1 | insertions", "4"),

@@ -97,7 +97,7 @@ def note_of(record):
     What is aimed at is for those who work on it, and left out.
     """
     note = record.get("note", "")
-    note = re.sub(r"[Gg]oal: .*?(\. |\.?$)", "", note, flags=re.DOTALL).strip()
+    note = re.sub(r"[Gg]oals?: .*?(\. |\.?$)", "", note, flags=re.DOTALL).strip()
     return capitalised(note) + "." * bool(note and note[-1] not in ".!?")
 
 
@@ -116,7 +116,7 @@ def digits(value):
         return f"{mantissa}e{int(exponent)}"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.3g}" if abs(value) >= 1 else f"{value:.2g}"
+    return f"{value:.3g}"
 
 
 def duration(seconds):
