@@ -66,38 +66,6 @@ def identity(options):
     )
 
 
-@benchmark("kmedoids.growth", data=["mnist"])
-def growth(options):
-    """How the number of distances per iteration grows with n."""
-    sizes = [5000, 10_000, 20_000, 40_000, 70_000]
-    rows, counts = [], {"bandit": [], "eager": []}
-    for n in sizes:
-        X = mnist(n)
-        row = [n]
-        for algorithm, per_iteration in counts.items():
-            start = time.perf_counter()
-            model = BanditKMedoids(
-                K, algorithm=algorithm, random_state=0, n_jobs=options.threads
-            ).fit(X)
-            seconds = time.perf_counter() - start
-            count = model.n_distance_evaluations_ / (K + model.n_iter_)
-            per_iteration.append(count)
-            row += [count / 1e6, seconds]
-        rows.append(row)
-    exponents = {
-        name: np.polyfit(np.log(sizes), np.log(values), 1)[0]
-        for name, values in counts.items()
-    }
-    yield Table(
-        f"MNIST, l2, k = {K}: millions of distances per BUILD or SWAP step",
-        ["n", "bandit", "seconds", "eager", "seconds"],
-        rows,
-        note="exponents: "
-        + ", ".join(f"{name} {value:.2f}" for name, value in exponents.items())
-        + " (goal: at most 1.1; thesis: 0.98-1.05)",
-    )
-
-
 @benchmark("kmedoids.million")
 def million(options):
     """Time and memory for 1,000,000 x 50."""
