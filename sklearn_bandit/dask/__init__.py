@@ -15,7 +15,7 @@ trees: never all of ``X`` through the client.
 - ``_neighbors``: searches, with an index of each partition (``_sharded_search``)
 - ``_packed``: partitions written as a packed data set
 - ``_forests``: trees and forests; ``_trees`` fits those whose samples fit a worker,
-  ``_large_trees`` all others
+  from files that workers share (``_held_forest``), ``_large_trees`` all others
 
 It needs the extra ``dask``: ``pip install 'sklearn-bandit[dask]'``.
 """
