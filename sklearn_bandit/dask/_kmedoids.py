@@ -11,7 +11,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from dask.delayed import delayed
 from sklearn.utils import check_random_state
 
 from sklearn_bandit import cluster
@@ -196,9 +195,8 @@ class BanditKMedoids(
     @staticmethod
     def _bring(tasks, partitions, numbers):
         """Samples and weights of some numbers."""
-        call = delayed(_take, pure=False, traverse=False)
         futures = tasks.compute(
-            [call(partitions.blocks[i], rows) for i, rows in partitions.locate(numbers)]
+            [partitions.call(i, _take, rows) for i, rows in partitions.locate(numbers)]
         )
         rows, weights = zip(*tasks.gather(futures), strict=True)
         weights = None if weights[0] is None else np.concatenate(weights)

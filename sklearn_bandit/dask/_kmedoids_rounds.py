@@ -17,6 +17,7 @@ import numpy as np
 from dask.delayed import delayed
 
 from ._collections import Block
+from ._placement import settle
 from ._sums import add_sums, exact_sum
 
 # References of a cluster on the workers: for all members, then for the best of these.
@@ -129,15 +130,14 @@ def _said(labelled: Labelled) -> tuple[Fraction | float, list[np.ndarray]]:
 
 def _propose(
     block: Block,
-    labelled: Labelled,
     model: Any,
     limits: np.ndarray,
     references: list,
-    first: int,
+    labelled: Labelled,
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """On a worker: of members below the limits, the least sums to all references.
 
-    Returns sums, row numbers and values for each cluster.
+    Returns sums, rows (numbered within the partition) and values for each cluster.
     """
     distances = Distances(model)
     proposed = []
@@ -148,7 +148,7 @@ def _propose(
         totals = distances.sums(*some, block.X[members])
         best = _least(totals, members, N_LEFT[1])
         members = members[best]
-        proposed.append((totals[best], first + members, block.X[members]))
+        proposed.append((totals[best], members, block.X[members]))
     return proposed
 
 
@@ -200,7 +200,7 @@ class Rounds:
 
     def __init__(self, tasks, partitions, local, rows, weights, numbers):
         self.tasks = tasks
-        self.partitions = partitions
+        self.partitions, self.chains = settle(tasks, partitions)
         self.rows, self.weights = rows, weights
         self.medoids = np.asarray(local.cluster_centers_)
         self.numbers = numbers[local.medoid_indices_]
@@ -222,15 +222,21 @@ class Rounds:
         labelled = self._by_blocks(label, [self.distances.model, medoids, []])
         return add_sums([one.loss for one in self.tasks.gather(labelled)])
 
-    def _told(self, labelled):
-        """What the partitions say of their members."""
-        futures = [self.tasks.submit(_said, one) for one in labelled]
-        return list(self.tasks.gather(futures))
+    def _by_blocks(self, function, shared, each=None):
+        """Futures of a function of each block, shared arguments and one of its own.
 
-    def _by_blocks(self, function, shared):
-        """Futures of a function of each block and of shared arguments."""
+        Blocks of a chain are taken one after the other.
+        """
         shared = [delayed(one, pure=False, traverse=False) for one in shared]
-        return self.tasks.compute(self.partitions.map(function, *shared))
+        own = [()] * len(self.partitions) if each is None else [(one,) for one in each]
+        called = {}
+        for chain in self.chains:
+            before = None
+            for i in chain:
+                args = *shared, *own[i]
+                before = self.partitions.call(i, function, *args, after=before)
+                called[i] = before
+        return self.tasks.compute([called[i] for i in range(len(called))])
 
     def _references(self):
         """Samples of each cluster on the client, and their weights, in random order."""
@@ -251,23 +257,29 @@ class Rounds:
         """The best members of all partitions, by all samples on the client."""
         model, medoids = self.distances.model, self.medoids
         labelled = self._by_blocks(label, [model, medoids, references])
-        told = self._told(labelled)
+        told = list(
+            self.tasks.gather([self.tasks.submit(_said, one) for one in labelled])
+        )
         self.loss = add_sums([loss for loss, _ in told])
         limits = np.full(len(medoids), np.inf)
         for k in range(len(medoids)):
             sums = np.concatenate([some[k] for _, some in told])
             if len(sums) > N_LEFT[0]:
                 limits[k] = np.partition(sums, N_LEFT[0] - 1)[N_LEFT[0] - 1]
-        firsts = self.partitions.starts.tolist()
-        futures = self._propose(labelled, limits, references, firsts)
+        futures = self._by_blocks(
+            _propose, [model, limits, references], map(delayed, labelled)
+        )
         proposals = list(self.tasks.gather(futures))
         for future in labelled:
             self.tasks.release(future)
         candidates, numbers = [], []
         for k in range(len(medoids)):
             sums, rows, members = (
-                np.concatenate([one[k][i] for one in proposals]) for i in range(3)
+                np.concatenate(parts)
+                for parts in zip(*(one[k] for one in proposals), strict=True)
             )
+            lengths = [len(one[k][1]) for one in proposals]
+            rows += np.repeat(self.partitions.starts, lengths)
             best = _least(sums, rows, N_LEFT[1])
             rows, members = rows[best], members[best]
             whole = self._some(self.parts[k])
@@ -277,22 +289,6 @@ class Rounds:
             candidates.append(members[~known])
             numbers.append(rows[~known])
         return candidates, numbers
-
-    def _propose(self, labelled, limits, references, firsts):
-        """Futures of what the partitions propose."""
-        call = delayed(_propose, pure=False, traverse=False)
-        shared = [
-            delayed(one, pure=False, traverse=False)
-            for one in (self.distances.model, limits, references)
-        ]
-        return self.tasks.compute(
-            [
-                call(block, delayed(one), *shared, first)
-                for block, one, first in zip(
-                    self.partitions.blocks, labelled, firsts, strict=True
-                )
-            ]
-        )
 
     def _swap(self, candidates, numbers, tol):
         """Put better medoids in; return whether there were any."""
