@@ -17,7 +17,6 @@ import numpy as np
 from dask.delayed import delayed
 
 from ._collections import Block
-from ._placement import settle
 from ._sums import add_sums, exact_sum
 
 # References of a cluster on the workers: for all members, then for the best of these.
@@ -179,9 +178,7 @@ class Rounds:
 
     Parameters
     ----------
-    tasks : Tasks
-        Of the fit.
-    partitions : Partitions
+    blocks : PlacedBlocks
         All samples.
     local : BanditKMedoids
         The local model, fitted to those on the client.
@@ -198,9 +195,9 @@ class Rounds:
         Loss of all samples with them, once it is known.
     """
 
-    def __init__(self, tasks, partitions, local, rows, weights, numbers):
-        self.tasks = tasks
-        self.partitions, self.chains = settle(tasks, partitions)
+    def __init__(self, blocks, local, rows, weights, numbers):
+        self.tasks = blocks.tasks
+        self.blocks = blocks
         self.rows, self.weights = rows, weights
         self.medoids = np.asarray(local.cluster_centers_)
         self.numbers = numbers[local.medoid_indices_]
@@ -219,24 +216,8 @@ class Rounds:
 
     def _loss(self, medoids):
         """Loss of all samples with some medoids."""
-        labelled = self._by_blocks(label, [self.distances.model, medoids, []])
+        labelled = self.blocks.compute(label, [self.distances.model, medoids, []])
         return add_sums([one.loss for one in self.tasks.gather(labelled)])
-
-    def _by_blocks(self, function, shared, each=None):
-        """Futures of a function of each block, shared arguments and one of its own.
-
-        Blocks of a chain are taken one after the other.
-        """
-        shared = [delayed(one, pure=False, traverse=False) for one in shared]
-        own = [()] * len(self.partitions) if each is None else [(one,) for one in each]
-        called = {}
-        for chain in self.chains:
-            before = None
-            for i in chain:
-                args = *shared, *own[i]
-                before = self.partitions.call(i, function, *args, after=before)
-                called[i] = before
-        return self.tasks.compute([called[i] for i in range(len(called))])
 
     def _references(self):
         """Samples of each cluster on the client, and their weights, in random order."""
@@ -256,7 +237,7 @@ class Rounds:
     def _candidates(self, references):
         """The best members of all partitions, by all samples on the client."""
         model, medoids = self.distances.model, self.medoids
-        labelled = self._by_blocks(label, [model, medoids, references])
+        labelled = self.blocks.compute(label, [model, medoids, references])
         told = list(
             self.tasks.gather([self.tasks.submit(_said, one) for one in labelled])
         )
@@ -266,7 +247,7 @@ class Rounds:
             sums = np.concatenate([some[k] for _, some in told])
             if len(sums) > N_LEFT[0]:
                 limits[k] = np.partition(sums, N_LEFT[0] - 1)[N_LEFT[0] - 1]
-        futures = self._by_blocks(
+        futures = self.blocks.compute(
             _propose, [model, limits, references], map(delayed, labelled)
         )
         proposals = list(self.tasks.gather(futures))
@@ -279,7 +260,7 @@ class Rounds:
                 for parts in zip(*(one[k] for one in proposals), strict=True)
             )
             lengths = [len(one[k][1]) for one in proposals]
-            rows += np.repeat(self.partitions.starts, lengths)
+            rows += np.repeat(self.blocks.partitions.starts, lengths)
             best = _least(sums, rows, N_LEFT[1])
             rows, members = rows[best], members[best]
             whole = self._some(self.parts[k])
@@ -292,7 +273,7 @@ class Rounds:
 
     def _swap(self, candidates, numbers, tol):
         """Put better medoids in; return whether there were any."""
-        futures = self._by_blocks(
+        futures = self.blocks.compute(
             _losses, [self.distances.model, self.medoids, candidates]
         )
         found = list(self.tasks.gather(futures))

@@ -8,7 +8,9 @@ are shared out evenly before, once.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from dask.delayed import delayed
@@ -18,8 +20,8 @@ from ._client import Tasks
 from ._collections import Block, Partitions
 
 
-def settle(tasks: Tasks, partitions: Partitions) -> tuple[Partitions, list[list[int]]]:
-    """Have each thread of the cluster its share of the blocks, if they are in memory.
+class PlacedBlocks:
+    """The blocks of partitions; if they are in memory, each where it is to be read.
 
     Parameters
     ----------
@@ -28,30 +30,81 @@ def settle(tasks: Tasks, partitions: Partitions) -> tuple[Partitions, list[list[
     partitions : Partitions
         The data.
 
-    Returns
-    -------
+    Attributes
+    ----------
     partitions : Partitions
         The same rows; blocks that had to move are where they are from now on.
-    chains : list of list of int
-        Numbers of the blocks that are to be read one after the other: those of a
-        thread; each for itself if they are not in memory.
+    chains : list of (str, list of int)
+        A worker and the numbers of blocks that one of its threads reads, one after the
+        other. If they are not in memory, each block for itself, and "" for any worker.
     """
-    homes = _find(tasks, partitions)
-    threads = tasks.client.nthreads()
-    if homes is None or not threads.keys() >= set(homes):
-        return partitions, [[i] for i in range(len(partitions))]
-    shares = share_out(partitions.n_rows, homes, threads)
-    blocks = list(partitions.blocks)
-    for worker, numbers in shares.items():
-        for i in numbers:
-            if homes[i] != worker:
-                blocks[i] = delayed(_send(tasks, partitions, i, worker))
-    chains = [
-        numbers[thread :: threads[worker]]
-        for worker, numbers in shares.items()
-        for thread in range(threads[worker])
-    ]
-    return replace(partitions, blocks=blocks), [chain for chain in chains if chain]
+
+    def __init__(self, tasks: Tasks, partitions: Partitions) -> None:
+        self.tasks = tasks
+        self.partitions = partitions
+        self.chains = [("", [i]) for i in range(len(partitions))]
+        where = tasks.client.who_has()
+        homes = [min(where.get(X.key, ()), default="") for X, *_ in partitions.blocks]
+        threads = tasks.client.nthreads()
+        if threads.keys() >= set(homes):
+            self._settle(homes, threads)
+
+    def _settle(self, homes, threads):
+        """Give each thread its share of the blocks."""
+        blocks = list(self.partitions.blocks)
+        shares = share_out(self.partitions.n_rows, homes, threads)
+        self.chains = []
+        for worker, numbers in shares.items():
+            away = [i for i in numbers if homes[i] != worker]
+            calls = [self.partitions.call(i, _keep) for i in away]
+            for i, future in zip(away, self._compute(calls, worker), strict=True):
+                blocks[i] = delayed(future)
+            parts = [numbers[k :: threads[worker]] for k in range(threads[worker])]
+            self.chains += [(worker, part) for part in parts if part]
+        self.partitions = replace(self.partitions, blocks=blocks)
+
+    def compute(
+        self,
+        function: Callable,
+        shared: Iterable[Any] = (),
+        each: Iterable[Any] | None = None,
+    ) -> list[Future]:
+        """Compute a function of each block.
+
+        Parameters
+        ----------
+        function : callable
+            Called with the block, the shared arguments and the one of the block.
+        shared : iterable of object
+            The same for all blocks; they go to each worker once.
+        each : iterable of object, or None
+            One more argument for each block.
+
+        Returns
+        -------
+        list of distributed.Future
+            Of the values, in the order of blocks.
+        """
+        shared = [delayed(one, pure=False, traverse=False) for one in shared]
+        own = [()] * len(self.partitions) if each is None else [(one,) for one in each]
+        called: dict[str, dict] = {}  # by workers, then by blocks
+        for worker, chain in self.chains:
+            before = None
+            for i in chain:
+                before = self.partitions.call(
+                    i, function, *shared, *own[i], after=before
+                )
+                called.setdefault(worker, {})[i] = before
+        futures = {}
+        for worker, calls in called.items():
+            some = self._compute(list(calls.values()), worker)
+            futures.update(zip(calls, some, strict=True))
+        return [futures[i] for i in range(len(futures))]
+
+    def _compute(self, calls, worker):
+        # What is lost with a worker is computed elsewhere.
+        there = {"workers": [worker], "allow_other_workers": True} if worker else {}
+        return self.tasks.compute(calls, **there)
 
 
 def share_out(
@@ -76,33 +129,17 @@ def share_out(
     shares: dict[str, list[int]] = {worker: [] for worker in sorted(threads)}
     for i, worker in enumerate(homes):
         shares[worker].append(i)
-
-    def load(worker, more=0):
-        return (sum(n_rows[i] for i in shares[worker]) + more) / threads[worker]
-
+    load = {w: sum(int(n_rows[i]) for i in shares[w]) / threads[w] for w in shares}
     while True:
-        most = max(shares, key=load)
-        least = min(shares, key=load)
-        # The smallest: one that does not make the other the one that has most.
+        most, least = max(load, key=load.get), min(load, key=load.get)
         moved = min(shares[most], key=lambda i: n_rows[i])
-        if load(least, n_rows[moved]) >= load(most):
-            break
+        n = int(n_rows[moved])
+        if load[least] + n / threads[least] >= load[most]:
+            return {worker: sorted(numbers) for worker, numbers in shares.items()}
         shares[most].remove(moved)
         shares[least].append(moved)
-    return {worker: sorted(numbers) for worker, numbers in shares.items()}
-
-
-def _find(tasks: Tasks, partitions: Partitions) -> list[str] | None:
-    """Workers that have the values of the blocks; None if some are in no memory."""
-    where = tasks.client.who_has()
-    homes = [min(where.get(X.key, ()), default="") for X, *_ in partitions.blocks]
-    return homes if all(homes) else None
-
-
-def _send(tasks: Tasks, partitions: Partitions, i: int, worker: str) -> Future:
-    """Have a block in the memory of another worker."""
-    block = partitions.call(i, _keep)
-    return tasks.compute([block], workers=[worker], allow_other_workers=True)[0]
+        load[most] -= n / threads[most]
+        load[least] += n / threads[least]
 
 
 def _keep(block: Block) -> Block:
