@@ -101,7 +101,8 @@ class BanditKMedoids(
         Parameters
         ----------
         X : dask array or data frame of shape (n_samples, n_features)
-            The samples. Persist them: they are looked at twice in each round.
+            The samples. Persist them: they are read three times in each round, and if
+            they are in memory, where they are.
         y : None
             Ignored; for consistency.
         sample_weight : dask array or series of shape (n_samples,), default=None
