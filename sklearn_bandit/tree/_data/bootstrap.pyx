@@ -10,7 +10,7 @@ together, without branches.
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint16_t, uint32_t
+from libc.stdint cimport UINT32_MAX, int64_t, uint16_t, uint32_t
 
 from sklearn_bandit._core.seeds import seeded
 from sklearn_bandit._core.simd cimport simd_void
@@ -65,6 +65,8 @@ def add_draws(random_state, Py_ssize_t n_draws, count_t[::1] counts):
     counts : ndarray of shape (n_samples,)
         Counts of all samples, to be added to.
     """
+    if not 0 < counts.shape[0] <= UINT32_MAX:
+        raise ValueError(f"cannot draw from {counts.shape[0]} samples")
     _, key, position, *_ = seeded(random_state).get_state()
     cdef uint32_t[::1] state = key.astype(np.uint32)
     cdef uint32_t largest = <uint32_t> (counts.shape[0] - 1), mask = largest
