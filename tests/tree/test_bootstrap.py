@@ -27,6 +27,11 @@ def test_the_draws_are_those_of_scikit_learn(seed, n_samples, n_draws):
     np.testing.assert_array_equal(draw_counts(seed, n_samples, n_draws), expected)
 
 
+def test_there_must_be_something_to_draw_from():
+    with pytest.raises(ValueError, match="cannot draw from 0 samples"):
+        draw_counts(0, 0, 1)
+
+
 @pytest.mark.parametrize("counts", [[], [0], [2], [0, 1, 0, 0, 3, 65535, 0]])
 def test_those_drawn_are_listed_in_order(counts):
     counts = np.array(counts, dtype=np.uint16)
