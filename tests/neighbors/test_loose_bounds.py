@@ -21,9 +21,13 @@ def keys_of(rows, queries, metric):
 
 
 def loose_data(kind, dtype):
-    """Rows and queries without a mean, or of very different sizes."""
+    """Rows and queries without a mean, of very different sizes, or in clusters."""
     rng = np.random.default_rng(0)
-    if kind == "sizes":
+    if kind == "clusters":
+        # Half of the rows have the same codes.
+        rows = 1e-3 * rng.standard_normal((20_000, 24))
+        rows += np.where(rng.random((20_000, 1)) < 0.5, 1.0, 3.0)
+    elif kind == "sizes":
         sizes = 10.0 ** rng.uniform(-3, 3, (20_000, 1))
         rows = rng.standard_normal((20_000, 24)) * sizes
     else:
@@ -33,7 +37,7 @@ def loose_data(kind, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", ["cauchy", "sizes", "tiny", "huge"])
+@pytest.mark.parametrize("kind", ["cauchy", "sizes", "clusters", "tiny", "huge"])
 @pytest.mark.parametrize("metric", METRICS)
 def test_batches_find_the_nearest(metric, kind, dtype):
     rows, queries = loose_data(kind, dtype)

@@ -10,6 +10,7 @@ Everything that reads or writes codes belongs here; estimators do not.
 - ``_prepare``: one query as bytes, and the bound with its proof
 - ``_search``: queries shared out among threads
 - ``_scan``: scan, select, compute in a segment; one query or many
+- ``_candidates``: rows by their bounds
 - ``_products``: many queries whose bounds are loose, by products (``products.h``)
 - ``_float_scan``: one query whose bounds are loose, in the rows (``float_scan.h``)
 - ``_exact``: distances from the rows themselves, and the choice of the kernels

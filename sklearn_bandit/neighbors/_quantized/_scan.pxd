@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t
 
+from ._candidates cimport Candidate
 from ._found cimport Found
 from ._prepare cimport Query
 from ._segment cimport Rows
@@ -9,11 +10,6 @@ from ._segment cimport Rows
 cdef enum:
     # Fewer queries are searched one by one: a group is filled up otherwise.
     LEAST_TOGETHER = 4
-
-# A row that may be an answer.
-cdef struct Candidate:
-    float bound
-    int32_t place
 
 # Memory of one thread.
 cdef struct Scratch:

@@ -6,7 +6,6 @@ which that is too coarse do the same with two bytes. A sample of the blocks show
 these are, and whose bounds are too loose in any case: for them the rows are read.
 """
 
-from libc.float cimport FLT_MAX
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport free, qsort
@@ -14,6 +13,7 @@ from libc.string cimport memcpy
 
 from ..._core.memory cimport allocate
 from ..._core.simd cimport prefetch, prefetch_l2
+from ._candidates cimport Candidate, largest
 from ._constants cimport SKB_BLOCK, SKB_GROUP, SKB_HIGH_STEP
 from ._encode cimport MANHATTAN
 from ._exact cimport KERNELS, compute_row, compute_all, row_of
@@ -25,8 +25,6 @@ from ._segment cimport SKB_SIZE, QueryBytes, Rows
 cdef enum:
     # Rows whose bounds are kept at a time for one query: half a megabyte.
     SPAN = 1 << 17
-    # Bounds among which the largest are looked for at a time.
-    CHUNK = 4096
     # Blocks from all over the segment that give a first threshold, at most; and one of
     # so many of them for a batch (whose seeds are scanned again) and for one query.
     SEED_BLOCKS = 64
@@ -93,47 +91,6 @@ cdef void free_scratch(Scratch* scratch) noexcept nogil:
 # -- from bounds to neighbours --------------------------------------------------------
 
 
-cdef Py_ssize_t _largest(
-    float* bounds, Py_ssize_t n, Py_ssize_t k, int32_t* places, Candidate* best
-) noexcept nogil:
-    """Put the k largest bounds into a heap; return how many there are."""
-    cdef Py_ssize_t chunk, start, i, n_best = 0, n_places, place, child
-    cdef float least = -FLT_MAX
-    cdef Candidate new
-
-    for chunk in range((n + CHUNK - 1) // CHUNK):
-        start = chunk * CHUNK
-        n_places = KERNELS.select(
-            bounds + start, NULL, min(n - start, CHUNK), 0.0, least, places
-        )
-        for i in range(n_places):
-            new.place = <int32_t> start + places[i]
-            new.bound = bounds[new.place]
-            if n_best < k:
-                place = n_best
-                n_best += 1
-                while place > 0 and best[(place - 1) // 2].bound > new.bound:
-                    best[place] = best[(place - 1) // 2]
-                    place = (place - 1) // 2
-                best[place] = new
-            elif new.bound > best[0].bound:
-                place = 0
-                while True:
-                    child = 2 * place + 1
-                    if child >= k:
-                        break
-                    if child + 1 < k and best[child + 1].bound < best[child].bound:
-                        child += 1
-                    if best[child].bound >= new.bound:
-                        break
-                    best[place] = best[child]
-                    place = child
-                best[place] = new
-        if n_best == k:
-            least = best[0].bound
-    return n_best
-
-
 cdef int _by_bound(const void* a, const void* b) noexcept nogil:
     cdef float x = (<const Candidate*> a).bound, y = (<const Candidate*> b).bound
 
@@ -157,7 +114,7 @@ cdef void _settle(
 
     if found.k and found.limit == INFINITY and (is_first or found.n < found.k):
         # They give the threshold for the others.
-        n_found = _largest(
+        n_found = largest(
             scratch.bounds, n, min(found.k, n), scratch.places, candidates
         )
         for i in range(n_found):
@@ -275,7 +232,7 @@ cdef bint _is_loose(
             scratch.bounds + block * SKB_BLOCK, scratch.sample + i * SKB_BLOCK,
             SKB_BLOCK * sizeof(float),
         )
-    n_found = _largest(scratch.sample, n, found.k, scratch.places, best)
+    n_found = largest(scratch.sample, n, found.k, scratch.places, best)
     for i in range(n_found):
         block = _seed_row(best[i].place, n_blocks, n_seeds)
         scratch.bounds[block] = -INFINITY
@@ -441,7 +398,7 @@ cdef void _seed(
         seeds.k = k
         seeds.n = 0
         seeds.limit = INFINITY
-        for j in range(_largest(bounds, n, k, group.scratch.places, best)):
+        for j in range(largest(bounds, n, k, group.scratch.places, best)):
             place = _seed_row(best[j].place, n_blocks, group.n_seeds)
             compute_row(rows, &group.queries[first + i], place, &seeds)
         if seeds.n == k:

@@ -13,8 +13,8 @@ N_DEVIATIONS = 4.0
 # little, and a rare large entry would make the scale of the whole row larger.
 LEAST_STEP = 0.3
 
-# Range of the codes of differences: the size that these shares of entries do not exceed.
-# The one that loses the least of distances in the sample is taken.
+# Range of the codes of differences: the size that these shares of entries do not
+# exceed. The one that loses the least of distances in the sample is taken.
 RANGES = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1.0)
 # Pairs of rows whose distances are compared.
 N_PAIRS = 250
@@ -54,9 +54,9 @@ def middle(sample):
     """Return what rows are centred by: a point with small distances to them.
 
     What codes leave out of a row is about a share of its distance from the centre. The
-    mean, from where this starts, minimises the squares of distances, and a few huge rows
-    take it away from all others; steps of Weiszfeld lead to the geometric median, which
-    minimises the distances themselves.
+    mean, from where this starts, minimises the squares of distances, and a few huge
+    rows take it away from all others; steps of Weiszfeld lead to the geometric median,
+    which minimises the distances themselves.
     """
     centre = sample.mean(axis=0)
     for _ in range(N_MIDDLE_STEPS):
