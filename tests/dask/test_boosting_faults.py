@@ -1,4 +1,4 @@
-"""Fits and searches while workers are killed and the client is interrupted."""
+"""Boosting and searches while workers are killed and the client is interrupted."""
 
 import os
 import signal
@@ -8,21 +8,17 @@ import time
 import numpy as np
 import pytest
 from dask_data import make_collections, wait_until_empty
-from distributed import Client, LocalCluster, wait
+from distributed import Client, LocalCluster
 
 from sklearn_bandit import ensemble
-from sklearn_bandit.dask import (
-    BanditKMedoids,
-    BanditNearestNeighbors,
-    HistGradientBoostingClassifier,
-)
+from sklearn_bandit.dask import BanditNearestNeighbors, HistGradientBoostingClassifier
 
 PARAMETERS = {"batch_size": 1000, "solver": "mab", "random_state": 0}
 
 
-@pytest.fixture(scope="module")
-def damaged_cluster():
-    """Return a client of a cluster that tests may damage."""
+@pytest.fixture
+def own_cluster():
+    """Return a client of a cluster that a test may damage."""
     with (
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None
@@ -30,13 +26,6 @@ def damaged_cluster():
         Client(cluster) as client,
     ):
         yield client
-
-
-@pytest.fixture
-def own_cluster(damaged_cluster):
-    """Return the same, with two workers again."""
-    damaged_cluster.wait_for_workers(2, timeout=60)
-    return damaged_cluster
 
 
 def when_there_is(client, name, action, seconds=60):
@@ -83,23 +72,6 @@ def test_killed_worker(own_cluster, early_stopping):
         np.testing.assert_array_equal(
             local.predict_proba(rows), expected.predict_proba(rows)
         )
-
-
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_killed_worker_of_a_round(own_cluster):
-    """Blocks in memory that were read there are made, and read, elsewhere."""
-    X, _ = make_collections()
-    model = BanditKMedoids(3, max_rows=2000, random_state=0, client=own_cluster)
-    expected = model.fit(X).medoid_indices_
-    persisted = own_cluster.persist(X)
-    wait(persisted)
-    killed = min(own_cluster.run(os.getpid).values())
-    thread = when_there_is(
-        own_cluster, "label", lambda: os.kill(killed, signal.SIGKILL)
-    )
-    model.fit(persisted)
-    thread.join()
-    np.testing.assert_array_equal(model.medoid_indices_, expected)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
