@@ -2,11 +2,11 @@
 
 from sklearn_bandit import ensemble, tree
 
-from ._trees import DaskForestMixin, DaskTreeMixin
+from ._trees import DaskForestMixin, DaskTreesMixin
 
 
 class DecisionTreeClassifier(
-    DaskTreeMixin, tree.DecisionTreeClassifier, local_class=tree.DecisionTreeClassifier
+    DaskTreesMixin, tree.DecisionTreeClassifier, local_class=tree.DecisionTreeClassifier
 ):
     """A decision tree classifier of dask collections.
 
@@ -35,7 +35,7 @@ class DecisionTreeClassifier(
 
 
 class DecisionTreeRegressor(
-    DaskTreeMixin, tree.DecisionTreeRegressor, local_class=tree.DecisionTreeRegressor
+    DaskTreesMixin, tree.DecisionTreeRegressor, local_class=tree.DecisionTreeRegressor
 ):
     """A decision tree regressor of dask collections.
 

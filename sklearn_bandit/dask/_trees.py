@@ -53,7 +53,7 @@ TASKS_PER_THREAD = 8
 
 
 class DaskTreesMixin(DaskEstimator):
-    """What trees and forests share: fitting on dask collections."""
+    """What trees and forests share: fitting on dask collections; a single tree."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -116,10 +116,6 @@ class DaskTreesMixin(DaskEstimator):
         return local
 
 
-class DaskTreeMixin(DaskTreesMixin):
-    """A single tree."""
-
-
 class DaskForestMixin(DaskTreesMixin):
     """A forest."""
 
@@ -133,16 +129,18 @@ class DaskForestMixin(DaskTreesMixin):
         if n_trees <= 0:
             # What the trees so far cost, or say, decides whether there is a next.
             return super()._fit_whole(tasks, local, partitions, workers)
-        shares = share_trees(n_trees, workers)
-        addresses = [worker.address for worker, _ in shares]
         if SHARES_FILES:
+            shares = share_trees(n_trees, workers)
             machines = {}
             for worker, _ in shares:
                 machines.setdefault(worker.machine, []).append(worker.address)
             with suppress(NotSharedError), Tasks(tasks.client) as attempt:
-                held = hold_by_machine(attempt, local, partitions, machines)
-                return self._grow(attempt, dict.fromkeys(addresses, held), shares)
-        # A machine or a folder was lost: every worker has to do with its own memory.
+                file = hold_by_machine(attempt, local, partitions, machines)
+                held = {worker.address: file for worker, _ in shares}
+                return self._grow(attempt, held, shares)
+        # A worker or a folder was lost: every worker has to do with its own memory.
+        shares = share_trees(n_trees, list_workers(tasks))
+        addresses = [worker.address for worker, _ in shares]
         held = hold_by_worker(tasks, local, partitions, addresses)
         return self._grow(tasks, held, shares)
 
