@@ -219,6 +219,7 @@ dist: $(VENV)/bin/python
 	$(VENV)/bin/pip install $(PIP_FLAGS) build
 	rm -rf dist .venv-dist build/dist
 	$(VENV)/bin/python -m build --outdir dist
+	test -n "$$(find dist -name '*.whl' -size -6000k)"  # debug symbols would be 50 MB
 	$(PYTHON) -m venv .venv-dist
 	.venv-dist/bin/pip install $(PIP_FLAGS) "$$(ls dist/*.whl)[tests]"
 	cd / && $(CURDIR)/.venv-dist/bin/python -c \

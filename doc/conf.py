@@ -24,6 +24,7 @@ extensions = [
     "idea_figures",
     "offline_mathjax",
     "outside_links",
+    "result_numbers",
     "thesis_figures",
     "thesis_growth",
     # Others.

@@ -50,13 +50,27 @@ def test_scores(formats, values, text):
 
 def test_data_sets_are_called_as_a_reader_calls_them(formats):
     title = "flights2001_3m (2,400,000 x 8), covtypes; never: LightGBM"
-    assert formats.title_of({"title": title}) == "flights (2,400,000 × 8), covtypes"
+    assert formats.title_of({"title": title}) == "Flights (2,400,000 × 8), covtypes"
 
 
 def test_goals_are_left_out(formats):
-    note = "One thread. Goal: at most 1.5x. A pass evicts what is needed."
-    assert formats.without_goals(note) == "One thread. A pass evicts what is needed."
-    assert formats.without_goals("goal: 3 times") == ""
+    note = "one thread. Goal: at most 1.5x. A pass evicts what is needed"
+    written = formats.note_of({"note": note})
+    assert written == "One thread. A pass evicts what is needed."
+    assert formats.note_of({"note": "Goals: 3 times; 5 MB."}) == ""
+    assert formats.note_of({}) == ""
+
+
+def test_cells_have_three_digits(formats):
+    cells = [0.852902, 0.0158817, 1.0, 12345, 12345.6, 2.3e-7, None, True]
+    texts = ["0.853", "0.0159", "1", "12,345", "12,346", "2.3e-7", "–", "yes"]
+    assert [formats.digits(cell) for cell in cells] == texts
+
+
+def test_cells_break_where_they_may(formats):
+    assert formats.digits("0.763 ± 0.008") == "0.763\xa0±\xa00.008"
+    assert formats.digits("1,000: 1.02e+05, 3E-07") == "1,000: 1.02e5, 3e-7"
+    assert formats.digits("NORMAL_CUSTOM") == "NORMAL_\u200bCUSTOM"
 
 
 def test_speed_ups_are_of_rounds(formats):

@@ -144,10 +144,9 @@ def forest(options):
         "random forest, 32 trees of depth 12, 1,000,000 x 30 float32, 20 partitions",
         ["", "seconds", "over local", "MB between workers", "same forest"],
         rows,
-        note="Values are 114 MB, bins 29 MB. The worker that has most of the rows is "
-        "sent the values and targets of the others, at most half of them, 58 MB: less "
-        "does not tell the values of a bin apart. It makes bins; the second worker "
-        "maps its file. Trees, 12 MB in all, are not in the logs. With joblib's "
+        note="Values are 114 MB, bins 29 MB. Both workers write the values that they "
+        "have into one file, which both map, and make bins of them: targets are all "
+        "that travels. Trees, 12 MB in all, are not in the logs. With joblib's "
         "backend both map a file of the client. Goals: at most 1.5 times the time of "
         "local; at most the bins once for each worker, 57 MB.",
     )

@@ -81,7 +81,8 @@ def kmedoids(options):
             "MB between workers",
         ],
         rows,
-        note="Goals: a mean distance within .1% of local, peaks below 2048 MB.",
+        note="Samples are 191 MB. Goals: a mean distance within .1% of local, peaks "
+        "below 2048 MB.",
     )
 
 

@@ -456,25 +456,3 @@ def memory(options):
         rows=rows,
         note="Goal: at most scikit-learn's. Linux only.",
     )
-
-
-@benchmark("forest.growth")
-def growth(options):
-    """Cost of one root split as the number of rows grows."""
-    X, y = ten_million()
-    rows = []
-    for n_samples in (100_000, 1_000_000, 10_000_000):
-        found = [
-            tree.DecisionTreeClassifier(max_depth=1, random_state=seed)
-            .fit(X[:n_samples], y[:n_samples])
-            .n_insertions_
-            for seed in range(options.rounds or 3)
-        ]
-        rows.append([f"{n_samples:,}", float(np.mean(found)), X.shape[1] * n_samples])
-    growth = rows[-1][1] / rows[0][1]
-    yield Table(
-        title="DecisionTreeClassifier, synthetic x 28, all features, one split",
-        columns=["rows", "insertions", "insertions of the exact solver"],
-        rows=rows,
-        note=f"Growth from first to last: {growth:.2f}x; goal at most 1.2x.",
-    )

@@ -30,13 +30,13 @@ from result_formats import (
     OURS,
     digits,
     duration,
+    note_of,
     origin,
     package,
     score,
     shown,
     speed_ups,
     title_of,
-    without_goals,
 )
 from result_plots import draw_races, keep_sides
 from themed_figure import FOLDER, themed_images
@@ -154,7 +154,7 @@ class BenchmarkTable(ResultsDirective):
             for record in records:
                 title = nodes.strong(text=title_of(record))
                 result += [nodes.paragraph("", "", title), self._table(record)]
-                if note := without_goals(record.get("note", "")):
+                if note := note_of(record):
                     result.append(nodes.paragraph(text=note))
                 result.append(self.line(name, record))
         return [*result, *self.not_measured(absent)]

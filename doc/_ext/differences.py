@@ -114,7 +114,7 @@ class Differences(SphinxDirective):
             groups.setdefault(tuple(compare(ours, theirs)), []).append(mine)
         result = []
         for rows, names in groups.items():
-            if len(groups) > 1:
+            if len(groups) > 1 or not rows:
                 text = ", ".join(name.rpartition(".")[2] for name in names)
                 result.append(nodes.paragraph("", "", nodes.strong(text=text)))
             result.append(self._table(rows))

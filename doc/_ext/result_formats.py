@@ -63,6 +63,10 @@ DATA_NAMES = {
 }
 
 
+# Breaks no line; breaks one if it must.
+NO_BREAK, MAY_BREAK = "\xa0", "\u200b"
+
+
 def readable(text):
     """Return a title or cell with data sets called as a reader calls them."""
     names = "|".join(DATA_NAMES)
@@ -70,14 +74,31 @@ def readable(text):
     return text.replace(" x ", " × ")
 
 
+def cell_text(text):
+    """Return the text of a cell: a number and its error on one line, long names not."""
+    text = re.sub(r"(?<=\d)[eE]\+?(-?)0*(?=\d)", r"e\1", readable(text))
+    text = re.sub(r"(?<=[A-Z])_(?=[A-Z])", "_" + MAY_BREAK, text)
+    return text.replace(" ± ", f"{NO_BREAK}±{NO_BREAK}")
+
+
 def title_of(record):
     """Return the title of a record for a reader."""
-    return readable(record["title"].partition("; never")[0])
+    return capitalised(readable(record["title"].partition("; never")[0]))
 
 
-def without_goals(note):
-    """Return a note without what is aimed at, which is for those who work on it."""
-    return re.sub(r"[Gg]oal: .*?(\. |\.?$)", "", note, flags=re.DOTALL).strip()
+def capitalised(text):
+    """Return a text that begins with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
+def note_of(record):
+    """Return the note of a record for a reader, in whole sentences.
+
+    What is aimed at is for those who work on it, and left out.
+    """
+    note = record.get("note", "")
+    note = re.sub(r"[Gg]oals?: .*?(\. |\.?$)", "", note, flags=re.DOTALL).strip()
+    return capitalised(note) + "." * bool(note and note[-1] not in ".!?")
 
 
 def digits(value):
@@ -87,7 +108,7 @@ def digits(value):
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        return readable(value)
+        return cell_text(value)
     if isinstance(value, int):
         return f"{value:,}"
     if value and (abs(value) >= 1e7 or abs(value) < 1e-4):
@@ -95,7 +116,7 @@ def digits(value):
         return f"{mantissa}e{int(exponent)}"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.3g}" if abs(value) >= 1 else f"{value:.2g}"
+    return f"{value:.3g}"
 
 
 def duration(seconds):

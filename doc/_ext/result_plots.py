@@ -26,7 +26,7 @@ def draw_races(palette, races, captions):
     titles[: len(captions)] = captions[: len(titles)]
     titles = [fill(title, 62) for title in titles]
     heights = [
-        len(race["seconds"]) + 1.0 + 0.5 * title.count("\n")
+        len(race["seconds"]) + 1.3 + 0.5 * title.count("\n")
         for race, title in zip(races, titles, strict=True)
     ]
     figure, panels = plt.subplots(
@@ -45,7 +45,7 @@ def draw_races(palette, races, captions):
         bars = axes.barh(range(len(names)), times, color=colours, height=0.72)
         for bar, name in list(zip(bars, names, strict=True))[1:]:
             bar.set_alpha(0.55 if package(name) is None else 1)
-        lines = [fill(shown(name), 25) for name in names]
+        lines = [fill(shown(name), 28) for name in names]
         axes.set_yticks(range(len(names)), lines, fontsize=9, linespacing=0.95)
         axes.tick_params(axis="y", length=0, labelcolor=palette.text)
         axes.set_xticks([])
@@ -59,7 +59,7 @@ def draw_races(palette, races, captions):
     # Titles begin where the names of the sides do, at the left of the figure. They are
     # not laid out, or long ones would narrow the panels: room is left above.
     room = 0.12 * (1 + titles[0].count("\n")) / figure.get_figheight()
-    figure.get_layout_engine().set(rect=(0, 0, 1, 1 - room), h_pad=0.12)
+    figure.get_layout_engine().set(rect=(0, 0, 1, 1 - room), h_pad=0.16)
     figure.canvas.draw()
     for axes, text in titled:
         left, right = axes.get_position().x0, axes.get_position().x1

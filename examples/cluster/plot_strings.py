@@ -72,7 +72,8 @@ print(kmedoids.predict(["banditt", "clutser", "refrence"]))
 # %%
 # How far the variants are from their medoids.
 to_medoid = kmedoids.transform(variants).min(axis=1)
-plt.hist(to_medoid, bins=np.arange(-0.5, to_medoid.max() + 1))
+edits, n_variants = np.unique(to_medoid, return_counts=True)
+plt.bar(edits, n_variants, tick_label=[f"{n:g}" for n in edits])
 plt.xlabel("edits to the medoid")
 plt.ylabel("number of variants")
 plt.show()

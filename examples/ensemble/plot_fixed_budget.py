@@ -54,7 +54,7 @@ figure, axes = plt.subplots(1, 2, figsize=(8.5, 3.5), layout="constrained")
 for axis, values, label in zip(
     axes, (trees, scores), ("trees", "test R²"), strict=True
 ):
-    for solver in ("exact", "mab"):
+    for solver in ("mab", "exact"):
         axis.plot(
             budgets, [values[solver, budget] for budget in budgets], "o-", label=solver
         )

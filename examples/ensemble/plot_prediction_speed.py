@@ -33,7 +33,7 @@ assert (ours.predict_proba(X) == theirs.predict_proba(X)).all()
 # %%
 # Rows in a call, from one to twenty thousand.
 sizes = [1, 10, 100, 1000, 20_000]
-seconds = {"scikit-learn": [], "sklearn-bandit": []}
+seconds = {"sklearn-bandit": [], "scikit-learn": []}
 for size in sizes:
     rows = X[10_000 : 10_000 + size]
     for name, forest in (("scikit-learn", theirs), ("sklearn-bandit", ours)):

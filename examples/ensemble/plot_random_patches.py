@@ -47,8 +47,9 @@ print(np.round(grid, 3))
 fig, ax = plt.subplots(figsize=(5.6, 4.4), layout="constrained")
 image = ax.imshow(grid, origin="lower", cmap="viridis")
 for i, j in np.ndindex(grid.shape):
+    colour = "white" if grid[i, j] < 0.8 else "black"
     ax.text(
-        j, i, f"{grid[i, j]:.2f}", ha="center", va="center", color="white", fontsize=9
+        j, i, f"{grid[i, j]:.2f}", ha="center", va="center", color=colour, fontsize=9
     )
 ax.set_xticks(range(5), [f"{share:.0%}" for share in shares])
 ax.set_yticks(range(5), [f"{share:.0%}" for share in shares])

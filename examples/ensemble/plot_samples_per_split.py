@@ -65,7 +65,7 @@ for solver in ("exact", "mab"):
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
-for solver in ("exact", "mab"):
+for solver in ("mab", "exact"):
     left.plot(sizes, insertions[solver], "o-", label=solver)
     right.plot(depths, np.maximum(per_level[solver], 1), "o-", label=solver)
 left.set(

@@ -62,7 +62,7 @@ for name, package in (
 # The accuracies agree within the noise of two forests; the times do not.
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
 labels = [str(depth or "full") for depth in depths]
-for name in ("scikit-learn", "sklearn-bandit"):
+for name in ("sklearn-bandit", "scikit-learn"):
     left.plot(labels, [results[name, depth][0] for depth in depths], "o-", label=name)
     right.plot(labels, [results[name, depth][1] for depth in depths], "o-", label=name)
 left.set(xlabel="max_depth", ylabel="fit time (s)", yscale="log")

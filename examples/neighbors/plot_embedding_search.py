@@ -56,8 +56,8 @@ for n_features in dimensions:
     )
 
 figure, axes = plt.subplots()
-axes.plot(dimensions, brute, "o-", label="numpy")
 axes.plot(dimensions, ours, "o-", label="BanditNearestNeighbors")
+axes.plot(dimensions, brute, "o-", label="numpy")
 axes.set(xlabel="features", ylabel="milliseconds a query", ylim=(0, None))
 axes.set_title("20,000 rows, 10 exact neighbours")
 axes.legend()

@@ -11,11 +11,12 @@ trees: never all of ``X`` through the client.
 - ``_hist_gradient_boosting``: boosting; ``_boosting_rows`` draws from the partitions,
   ``_boosting_blocks`` is what workers do, ``_boosting_stopping`` judges held-out rows
 - ``_sums``: sums that do not depend on where the data are cut
-- ``_kmedoids``: medoids of all partitions, in rounds (``_kmedoids_rounds``)
+- ``_kmedoids``: medoids of all partitions, in rounds (``_kmedoids_rounds``) that read
+  blocks where they are (``_placement``)
 - ``_neighbors``: searches, with an index of each partition (``_sharded_search``)
 - ``_packed``: partitions written as a packed data set
 - ``_forests``: trees and forests; ``_trees`` fits those whose samples fit a worker,
-  ``_large_trees`` all others
+  from files that workers share (``_held_forest``), ``_large_trees`` all others
 
 It needs the extra ``dask``: ``pip install 'sklearn-bandit[dask]'``.
 """

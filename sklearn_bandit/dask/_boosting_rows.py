@@ -144,15 +144,15 @@ def summarize(
     targets = np.arange(0, n, max(1, n // N_ROWS))
     some = dict(partitions.locate(values)), dict(partitions.locate(targets))
     empty = np.empty(0, dtype=np.int64)
-    call = delayed(describe, pure=False, traverse=False)
     futures = tasks.compute(
         [
-            call(
-                block,
+            partitions.call(
+                i,
+                describe,
                 Sample(some[0].get(i, empty), some[1].get(i, empty), categorical),
                 is_classifier,
             )
-            for i, block in enumerate(partitions.blocks)
+            for i in range(len(partitions))
         ]
     )
     return Summary(list(tasks.gather(futures)), is_classifier)
@@ -219,7 +219,7 @@ class ClusterRows:
         self.shards: list[Future] | None = None
         self.strata = [
             [Stratum(k, 0, 0, 0, 0) for k in range(summary.counts.shape[1])]
-            for _ in partitions.blocks
+            for _ in range(len(partitions))
         ]
         self.n_held_out = np.zeros(len(partitions), dtype=np.int64)
         self.n_moved = 0
@@ -377,11 +377,11 @@ class ClusterRows:
         n_rows, held = self.partitions.n_rows, self.n_held_out
         firsts = np.cumsum(n_rows - held) - (n_rows - held)
         share = Share([], 0, self.n_training, order, 0)
-        call = delayed(pack, pure=False, traverse=False)
         packed = self.tasks.compute(
             [
-                call(
-                    block,
+                self.partitions.call(
+                    i,
+                    pack,
                     encoding,
                     replace(
                         share,
@@ -390,12 +390,8 @@ class ClusterRows:
                         first_held_out=int(before),
                     ),
                 )
-                for block, strata, first, before in zip(
-                    self.partitions.blocks,
-                    self.strata,
-                    firsts,
-                    np.cumsum(held) - held,
-                    strict=True,
+                for i, (strata, first, before) in enumerate(
+                    zip(self.strata, firsts, np.cumsum(held) - held, strict=True)
                 )
             ]
         )

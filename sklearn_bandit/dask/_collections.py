@@ -1,9 +1,10 @@
 """Dask arrays and data frames as partitions of rows, with known row numbers.
 
-A partition is a task that makes a `Block`: rows of X, with the targets and weights of
-the same rows. It is computed where dask sees fit, and again if it is lost. Row numbers
-are those of the whole collection, so that whatever depends on them alone does not
-depend on where the collection is cut.
+A partition becomes a `Block`: rows of X, with the targets and weights of the same rows.
+That is made, and used, in one task, which dask computes where it sees fit, and again if
+its result is lost: blocks themselves never travel. Row numbers are those of the whole
+collection, so that whatever depends on them alone does not depend on where the
+collection is cut.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import dask
 import dask.array as da
@@ -19,9 +21,6 @@ from dask.delayed import Delayed, delayed
 from sklearn.utils import check_array
 
 from ._client import Tasks
-
-# Rows that are drawn are numbered by 32 bits.
-MAX_SAMPLES = np.iinfo(np.uint32).max
 
 
 class Block(NamedTuple):
@@ -46,8 +45,9 @@ class Partitions:
 
     Parameters
     ----------
-    blocks : list of Delayed
-        Each makes a `Block`.
+    blocks : list of tuple or Delayed
+        What a block is made of: rows of X, y and weights (delayed, or None), and what
+        is expected of them; or a block, delayed.
     n_rows : ndarray of int of shape (n_partitions,)
         Rows of each partition.
     n_features : int
@@ -58,7 +58,7 @@ class Partitions:
         Columns of a data frame, if all are strings.
     """
 
-    blocks: list[Delayed]
+    blocks: list[tuple] | list[Delayed]
     n_rows: np.ndarray
     n_features: int
     dtype: np.dtype
@@ -97,6 +97,31 @@ class Partitions:
             if cuts[i] < cuts[i + 1]
         ]
 
+    def call(
+        self, i: int, function: Callable, *args: Any, after: Delayed | None = None
+    ) -> Delayed:
+        """Return the delayed value of a function of one block.
+
+        Parameters
+        ----------
+        i : int
+            The partition.
+        function : callable
+            Called with the block and the arguments.
+        *args : object
+            Delayed values among them stand for what they are.
+        after : Delayed or None
+            What is to be computed before.
+
+        Returns
+        -------
+        Delayed
+            The value.
+        """
+        call = delayed(_call_with_block, pure=False, traverse=False)
+        name = f"{function.__name__.strip('_')}-{uuid4()}"
+        return call(self.blocks[i], after, function, *args, dask_key_name=name)
+
     def map(self, function: Callable, *args: Any) -> list[Delayed]:
         """Return, for each partition, the delayed value of a function of its block.
 
@@ -112,15 +137,13 @@ class Partitions:
         list of Delayed
             The values.
         """
-        call = delayed(function, pure=False, traverse=False)
-        return [call(block, *args) for block in self.blocks]
+        return [self.call(i, function, *args) for i in range(len(self))]
 
     def map_numbered(self, function: Callable, *args: Any) -> list[Delayed]:
         """As `map`; the number of the first row comes after the block."""
-        call = delayed(function, pure=False, traverse=False)
         return [
-            call(block, int(start), *args)
-            for block, start in zip(self.blocks, self.starts, strict=True)
+            self.call(i, function, int(start), *args)
+            for i, start in enumerate(self.starts)
         ]
 
 
@@ -180,9 +203,8 @@ def make_partitions(
     if n_rows.sum() == 0:
         raise ValueError("Found array with 0 sample(s): all partitions are empty.")
 
-    make = delayed(_make_block, pure=False, traverse=False)
     blocks = [
-        make(
+        (
             parts["X"][i],
             parts["y"][i] if y is not None else None,
             parts["sample_weight"][i] if sample_weight is not None else None,
@@ -198,14 +220,6 @@ def make_partitions(
         dtype,
         expected.names if named else None,
     )
-
-
-def check_n_samples(partitions: Partitions) -> None:
-    """Refuse more rows than can be drawn from."""
-    if partitions.n_samples > MAX_SAMPLES:
-        raise ValueError(
-            f"At most {MAX_SAMPLES} samples are supported, not {partitions.n_samples}."
-        )
 
 
 def is_collection(X: Any) -> bool:
@@ -325,6 +339,13 @@ def _cut_as(collection, parts, lengths, n_rows):
     ]
     whole = da.concatenate(arrays).rechunk({0: tuple(int(n) for n in n_rows)})
     return row_blocks(whole)[0]
+
+
+def _call_with_block(block, _, function, *args):
+    """On a worker: call a function with a block, or with the one made of parts."""
+    if not isinstance(block, Block):
+        block = _make_block(*block)
+    return function(block, *args)
 
 
 def _make_block(X, y, sample_weight, expected):

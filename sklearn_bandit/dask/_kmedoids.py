@@ -11,19 +11,20 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from dask.delayed import delayed
 from sklearn.utils import check_random_state
 
 from sklearn_bandit import cluster
 from sklearn_bandit._compat import MAX_INT, Interval, _fit_context
 from sklearn_bandit._core.unchanged import unchanged_on_failure
+from sklearn_bandit._core.validation import check_n_samples
 from sklearn_bandit.ensemble import draw_share
 
 from ._base import DaskEstimator
 from ._boosting_blocks import check_weights
 from ._client import Tasks
-from ._collections import Block, check_n_samples, make_partitions
+from ._collections import Block, make_partitions
 from ._kmedoids_rounds import Rounds
+from ._placement import PlacedBlocks
 from ._sums import add_sums, exact_sum
 
 # Samples that medoids are found from on the client, and what they are distances to.
@@ -101,7 +102,8 @@ class BanditKMedoids(
         Parameters
         ----------
         X : dask array or data frame of shape (n_samples, n_features)
-            The samples. Persist them: they are looked at twice in each round.
+            The samples. Persist them: they are read three times in each round, and if
+            they are in memory, where they are.
         y : None
             Ignored; for consistency.
         sample_weight : dask array or series of shape (n_samples,), default=None
@@ -118,16 +120,17 @@ class BanditKMedoids(
             raise ValueError("Given samples as init are not supported on a cluster.")
         with unchanged_on_failure(self), Tasks(self._resolve_client()) as tasks:
             partitions = make_partitions(tasks, X, None, sample_weight)
-            check_n_samples(partitions)
-            weight = add_sums(list(tasks.gather(tasks.compute(partitions.map(_check)))))
+            check_n_samples(partitions.n_samples)
+            blocks = PlacedBlocks(tasks, partitions)
+            weight = add_sums(list(tasks.gather(blocks.compute(_check))))
             if not weight > 0:
                 raise ValueError("All sample weights are zero.")
             numbers = self._sample(partitions.n_samples)
-            rows, weights = self._bring(tasks, partitions, numbers)
+            rows, weights = self._bring(blocks, numbers)
             local = self._make_local()
             names = local.get_params()
             local.fit(rows, sample_weight=weights)
-            search = Rounds(tasks, partitions, local, rows, weights, numbers)
+            search = Rounds(blocks, local, rows, weights, numbers)
             n_rounds = 0
             if len(numbers) < partitions.n_samples:
                 n_rounds = search.run(self.max_iter, self.tol)
@@ -194,13 +197,13 @@ class BanditKMedoids(
         return draw_share(n_samples, n, seed, n, 0, n_samples)[0].astype(np.int64)
 
     @staticmethod
-    def _bring(tasks, partitions, numbers):
+    def _bring(blocks, numbers):
         """Samples and weights of some numbers."""
-        call = delayed(_take, pure=False, traverse=False)
-        futures = tasks.compute(
-            [call(partitions.blocks[i], rows) for i, rows in partitions.locate(numbers)]
-        )
-        rows, weights = zip(*tasks.gather(futures), strict=True)
+        located = dict(blocks.partitions.locate(numbers))
+        none = np.empty(0, dtype=np.int64)
+        here = [located.get(i, none) for i in range(len(blocks.partitions))]
+        futures = blocks.compute(_take, each=here)
+        rows, weights = zip(*blocks.tasks.gather(futures), strict=True)
         weights = None if weights[0] is None else np.concatenate(weights)
         return np.concatenate(rows), weights
 

@@ -129,15 +129,14 @@ def _said(labelled: Labelled) -> tuple[Fraction | float, list[np.ndarray]]:
 
 def _propose(
     block: Block,
-    labelled: Labelled,
     model: Any,
     limits: np.ndarray,
     references: list,
-    first: int,
+    labelled: Labelled,
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """On a worker: of members below the limits, the least sums to all references.
 
-    Returns sums, row numbers and values for each cluster.
+    Returns sums, rows (numbered within the partition) and values for each cluster.
     """
     distances = Distances(model)
     proposed = []
@@ -148,7 +147,7 @@ def _propose(
         totals = distances.sums(*some, block.X[members])
         best = _least(totals, members, N_LEFT[1])
         members = members[best]
-        proposed.append((totals[best], first + members, block.X[members]))
+        proposed.append((totals[best], members, block.X[members]))
     return proposed
 
 
@@ -179,9 +178,7 @@ class Rounds:
 
     Parameters
     ----------
-    tasks : Tasks
-        Of the fit.
-    partitions : Partitions
+    blocks : PlacedBlocks
         All samples.
     local : BanditKMedoids
         The local model, fitted to those on the client.
@@ -198,9 +195,9 @@ class Rounds:
         Loss of all samples with them, once it is known.
     """
 
-    def __init__(self, tasks, partitions, local, rows, weights, numbers):
-        self.tasks = tasks
-        self.partitions = partitions
+    def __init__(self, blocks, local, rows, weights, numbers):
+        self.tasks = blocks.tasks
+        self.blocks = blocks
         self.rows, self.weights = rows, weights
         self.medoids = np.asarray(local.cluster_centers_)
         self.numbers = numbers[local.medoid_indices_]
@@ -219,18 +216,8 @@ class Rounds:
 
     def _loss(self, medoids):
         """Loss of all samples with some medoids."""
-        labelled = self._by_blocks(label, [self.distances.model, medoids, []])
+        labelled = self.blocks.compute(label, [self.distances.model, medoids, []])
         return add_sums([one.loss for one in self.tasks.gather(labelled)])
-
-    def _told(self, labelled):
-        """What the partitions say of their members."""
-        futures = [self.tasks.submit(_said, one) for one in labelled]
-        return list(self.tasks.gather(futures))
-
-    def _by_blocks(self, function, shared):
-        """Futures of a function of each block and of shared arguments."""
-        shared = [delayed(one, pure=False, traverse=False) for one in shared]
-        return self.tasks.compute(self.partitions.map(function, *shared))
 
     def _references(self):
         """Samples of each cluster on the client, and their weights, in random order."""
@@ -250,24 +237,30 @@ class Rounds:
     def _candidates(self, references):
         """The best members of all partitions, by all samples on the client."""
         model, medoids = self.distances.model, self.medoids
-        labelled = self._by_blocks(label, [model, medoids, references])
-        told = self._told(labelled)
+        labelled = self.blocks.compute(label, [model, medoids, references])
+        told = list(
+            self.tasks.gather([self.tasks.submit(_said, one) for one in labelled])
+        )
         self.loss = add_sums([loss for loss, _ in told])
         limits = np.full(len(medoids), np.inf)
         for k in range(len(medoids)):
             sums = np.concatenate([some[k] for _, some in told])
             if len(sums) > N_LEFT[0]:
                 limits[k] = np.partition(sums, N_LEFT[0] - 1)[N_LEFT[0] - 1]
-        firsts = self.partitions.starts.tolist()
-        futures = self._propose(labelled, limits, references, firsts)
+        futures = self.blocks.compute(
+            _propose, [model, limits, references], map(delayed, labelled)
+        )
         proposals = list(self.tasks.gather(futures))
         for future in labelled:
             self.tasks.release(future)
         candidates, numbers = [], []
         for k in range(len(medoids)):
             sums, rows, members = (
-                np.concatenate([one[k][i] for one in proposals]) for i in range(3)
+                np.concatenate(parts)
+                for parts in zip(*(one[k] for one in proposals), strict=True)
             )
+            lengths = [len(one[k][1]) for one in proposals]
+            rows += np.repeat(self.blocks.partitions.starts, lengths)
             best = _least(sums, rows, N_LEFT[1])
             rows, members = rows[best], members[best]
             whole = self._some(self.parts[k])
@@ -278,25 +271,9 @@ class Rounds:
             numbers.append(rows[~known])
         return candidates, numbers
 
-    def _propose(self, labelled, limits, references, firsts):
-        """Futures of what the partitions propose."""
-        call = delayed(_propose, pure=False, traverse=False)
-        shared = [
-            delayed(one, pure=False, traverse=False)
-            for one in (self.distances.model, limits, references)
-        ]
-        return self.tasks.compute(
-            [
-                call(block, delayed(one), *shared, first)
-                for block, one, first in zip(
-                    self.partitions.blocks, labelled, firsts, strict=True
-                )
-            ]
-        )
-
     def _swap(self, candidates, numbers, tol):
         """Put better medoids in; return whether there were any."""
-        futures = self._by_blocks(
+        futures = self.blocks.compute(
             _losses, [self.distances.model, self.medoids, candidates]
         )
         found = list(self.tasks.gather(futures))

@@ -3,29 +3,23 @@
 Values travel in the narrowest type in which trees read the same numbers: bytes stay
 bytes, all others become ``float32``.
 
-- If all of them fit the memory of a worker, one worker of each machine gathers them and
-  puts them into bins as a local fit does; the others there map its files. Then trees
-  grow, each as one task. The forest is the local one, node by node. A single tree needs
-  one worker.
+- If all of them fit the memory of a worker, they are written to a file of each machine,
+  which its workers map (``_held_forest``). Each puts them into bins as a local fit
+  does; then trees grow, some in each task. The forest is the local one, node by node.
+  A single tree needs one worker.
 - If they do not, ``_large_trees`` grows the tops of trees on a sample.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-import weakref
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
-import joblib
 import numpy as np
 from dask.delayed import delayed
-from dask.sizeof import sizeof
-from distributed import Future, get_worker
 from distributed.comm import get_address_host
 
 from sklearn_bandit._compat import MAX_INT, _fit_context
@@ -34,7 +28,14 @@ from sklearn_bandit.tree._building import as_read, row_stride
 
 from ._base import DaskEstimator
 from ._client import Tasks
-from ._collections import Block, Partitions, make_partitions
+from ._collections import Partitions, make_partitions
+from ._held_forest import (
+    NotSharedError,
+    hold_by_machine,
+    hold_by_worker,
+    join_blocks,
+    narrow,
+)
 from ._large_trees import fit_large
 
 # Memory of a worker that a fit takes for each row beside values and bins: targets as
@@ -43,8 +44,12 @@ from ._large_trees import fit_large
 # x 10 bytes was taken to need 3 GB, and was killed again and again by a limit of 4 GB.
 ROW_BYTES = 40
 
-# Tasks for each thread of the cluster: workers end at about the same time.
-TASKS_PER_THREAD = 4
+# A file that is mapped cannot be removed on Windows: there none is shared.
+SHARES_FILES = os.name == "posix"
+
+# Tasks for each thread of the cluster: workers end at about the same time, for one that
+# is done takes over tasks of others. Each takes the scheduler less than a millisecond.
+TASKS_PER_THREAD = 8
 
 
 class DaskTreesMixin(DaskEstimator):
@@ -94,6 +99,12 @@ class DaskTreesMixin(DaskEstimator):
                 vars(self).pop("feature_names_in_", None)
         return self
 
+    def _fit_whole(self, tasks, local, partitions, workers):
+        """Fit the local estimator on one worker."""
+        blocks = tasks.compute(partitions.map(narrow))
+        fitted = tasks.submit(fit_whole, local, blocks)
+        return next(tasks.gather([fitted]))
+
     def _seeded_local(self):
         """Return the local estimator with random choices that are the same anywhere."""
         local = self.to_local()
@@ -108,57 +119,40 @@ class DaskTreesMixin(DaskEstimator):
 class DaskTreeMixin(DaskTreesMixin):
     """A single tree."""
 
-    def _fit_whole(self, tasks, local, partitions, workers):
-        """Fit the local tree on one worker."""
-        blocks = narrow_blocks(tasks, partitions)
-        fitted = tasks.submit(fit_tree, local, blocks)
-        return next(tasks.gather([fitted]))
-
 
 class DaskForestMixin(DaskTreesMixin):
     """A forest."""
 
     def _fit_whole(self, tasks, local, partitions, workers):
-        """Prepare the local fit on each worker, grow the trees as tasks."""
+        """Have the values on each machine, grow the trees as tasks."""
         local = local.set_params(n_jobs=None, verbose=0)
-        blocks = narrow_blocks(tasks, partitions)
         is_one_by_one = self.max_insertions is not None or self.n_estimators == "auto"
         n_trees = 0 if is_one_by_one else self.n_estimators
         if local._is_warm():
             n_trees -= len(local.estimators_)
         if n_trees <= 0:
             # What the trees so far cost, or say, decides whether there is a next.
-            fitted = tasks.submit(fit_tree, local, blocks)
-            return next(tasks.gather([fitted]))
+            return super()._fit_whole(tasks, local, partitions, workers)
         shares = share_trees(n_trees, workers)
-        try:
-            return self._grow(tasks, local, blocks, shares, by_machine=True)
-        except FilesLostError:
-            # With a machine, or a folder: every worker has to do with its own memory.
-            return self._grow(tasks, local, blocks, shares, by_machine=False)
+        addresses = [worker.address for worker, _ in shares]
+        if SHARES_FILES:
+            machines = {}
+            for worker, _ in shares:
+                machines.setdefault(worker.machine, []).append(worker.address)
+            with suppress(NotSharedError), Tasks(tasks.client) as attempt:
+                held = hold_by_machine(attempt, local, partitions, machines)
+                return self._grow(attempt, dict.fromkeys(addresses, held), shares)
+        # A machine or a folder was lost: every worker has to do with its own memory.
+        held = hold_by_worker(tasks, local, partitions, addresses)
+        return self._grow(tasks, held, shares)
 
     @staticmethod
-    def _grow(tasks, local, blocks, shares, by_machine):
-        """Grow shares of the trees, prepared once a machine or once a worker."""
-        places = {
-            worker.address: worker.machine if by_machine else worker.address
-            for worker, _ in shares
-        }
-        prepared = {
-            place: tasks.submit(
-                prepare_forest,
-                local,
-                blocks,
-                list(places.values()).count(place) > 1,
-                workers=[worker for worker in places if places[worker] == place],
-                allow_other_workers=True,
-            )
-            for place in dict.fromkeys(places.values())
-        }
+    def _grow(tasks, held, shares):
+        """Grow shares of the trees on their workers; return the fitted attributes."""
         grown = [
             tasks.submit(
                 grow_some,
-                prepared[places[worker.address]],
+                held[worker.address],
                 some,
                 workers=[worker.address],
                 allow_other_workers=True,
@@ -166,8 +160,7 @@ class DaskForestMixin(DaskTreesMixin):
             for worker, lists in shares
             for some in lists
         ]
-        first = next(iter(prepared.values()))
-        fitted = tasks.submit(finish_forest, first, grown)
+        fitted = tasks.submit(finish_forest, next(iter(held.values())), grown)
         return next(tasks.gather([fitted]))
 
 
@@ -216,115 +209,19 @@ def row_bytes(partitions: Partitions) -> tuple[int, int]:
     return values, 2 * values + row_stride(n_features) + n_features + ROW_BYTES
 
 
-def narrow_blocks(tasks: Tasks, partitions: Partitions) -> list[Future]:
-    """Have all blocks, in the type in which they travel, on the workers."""
-    return tasks.compute(partitions.map(narrow))
-
-
-def narrow(block: Block) -> Block:
-    """On a worker: the same rows in the type in which they travel."""
-    return block._replace(X=as_read(block.X))
-
-
-def join_blocks(blocks: Sequence[Block]) -> Block:
-    """On a worker: the rows of all blocks."""
-    return Block(
-        *(
-            None if parts[0] is None else np.concatenate(parts)
-            for parts in zip(*blocks, strict=True)
-        )
-    )
-
-
-def fit_tree(local, blocks):
+def fit_whole(local, blocks):
     """On a worker: fit a local estimator, return its attributes."""
     whole = join_blocks(blocks)
     return vars(local.fit(whole.X, whole.y, whole.sample_weight))
 
 
-class FilesLostError(Exception):
-    """The files of a prepared forest are not where they were written."""
-
-
-class HeldForest:
-    """On a worker: a forest whose trees are to grow.
-
-    Parameters
-    ----------
-    forest : BanditForest
-        The local forest.
-    prepared : PreparedFit
-        What it is fitted with.
-    path : str or None
-        The file that both are mapped from; None if they are in memory.
-    """
-
-    def __init__(self, forest, prepared, path=None):
-        self.forest = forest
-        self.prepared = prepared
-        self.path = path
-
-    def __sizeof__(self):
-        if self.path is not None:
-            return len(self.path)  # what travels, and what is in no other memory
-        packed = self.prepared.training_set.packed
-        return sizeof(self.prepared.X) + packed.rows.nbytes + packed.columns.nbytes
-
-    def __reduce__(self):
-        if self.path is None:
-            return HeldForest, (self.forest, self.prepared)
-        return open_forest, (self.path,)
-
-    def share(self):
-        """Write it to a file of this machine, for as long as the result is there.
-
-        The folder is that of the worker, which dask removes with it.
-        """
-        folder = tempfile.mkdtemp(dir=get_worker().local_directory)
-        path = os.path.join(folder, "forest")
-        raw = self.prepared.training_set.packed.raw
-        prepared = self.prepared
-        if raw is not None and raw.array is prepared.X:
-            prepared = replace(prepared, X=None)  # not twice
-        joblib.dump((self.forest, prepared), path)
-        shared = open_forest(path)
-        weakref.finalize(shared, shutil.rmtree, folder, ignore_errors=True)
-        return shared
-
-
-def open_forest(path):
-    """On a worker: map a forest that another worker of the machine has written.
-
-    It comes with the result of a task: what is not there is told to who uses it.
-    """
-    try:
-        forest, prepared = joblib.load(path, mmap_mode="r")
-    except FileNotFoundError:
-        return None
-    if prepared.X is None:
-        prepared = replace(prepared, X=prepared.training_set.packed.raw.array)
-    return HeldForest(forest, prepared, path)
-
-
-def prepare_forest(local, blocks, is_shared):
-    """On a worker of each machine: gather the rows, put them into bins."""
-    whole = join_blocks(blocks)
-    prepared = local._prepare(whole.X, whole.y, whole.sample_weight)
-    held = HeldForest(local, prepared)
-    return held.share() if is_shared else held
-
-
 def grow_some(held, numbers):
     """On a worker: grow some of the trees."""
-    if held is None:
-        raise FilesLostError
     return [held.forest._grow_one(held.prepared, number) for number in numbers]
 
 
 def finish_forest(held, grown):
     """On a worker: return the attributes of the fitted forest."""
-    if held is None:
-        raise FilesLostError
     held.forest._finish(held.prepared, [tree for some in grown for tree in some])
     return vars(held.forest)
 

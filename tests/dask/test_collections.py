@@ -17,11 +17,15 @@ Y = RNG.integers(3, size=100)
 WEIGHTS = RNG.uniform(size=100)
 
 
+def the_same(block):
+    return block
+
+
 def gather(client, *collections, **options):
     """The blocks of collections, and their partitions."""
     with Tasks(client) as tasks:
         partitions = make_partitions(tasks, *collections, **options)
-        blocks = list(tasks.gather(tasks.compute(partitions.blocks)))
+        blocks = list(tasks.gather(tasks.compute(partitions.map(the_same))))
     return partitions, blocks
 
 

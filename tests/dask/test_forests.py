@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from sklearn_bandit import dask as bandit_dask
 from sklearn_bandit import ensemble, tree
-from sklearn_bandit.dask import _trees
+from sklearn_bandit.dask import _held_forest, _trees
 
 X, Y, SCORE = make_data()
 WEIGHTS = np.random.default_rng(1).integers(3, size=len(X)).astype(float)
@@ -75,29 +75,53 @@ def folders(client):
 @pytest.mark.parametrize(
     ("name", "parameters"), [FORESTS[0], FORESTS[1], FORESTS[5], FORESTS[9]]
 )
-def test_one_worker_of_a_machine_gathers_the_rows(process_client, name, parameters):
-    """The other maps its file, which is gone after the fit."""
+def test_workers_of_a_machine_share_a_file(process_client, name, parameters):
+    """Each block is written once, and the file is gone after the fit."""
     parameters = PARAMETERS | parameters
     blocks = as_dask(X, (3000, 3000, 3000)), as_dask(target(name), (3000, 3000, 3000))
     known = folders(process_client)
     with get_task_stream(process_client) as stream:
         forest = getattr(bandit_dask, name)(**parameters).fit(*blocks)
     keys = [str(task["key"]) for task in stream.data]
-    assert sum("prepare_forest" in key for key in keys) == 1
+    assert sum(key.startswith("create") for key in keys) == 1
+    assert sum(key.startswith("write") for key in keys) == 3
     assert sum("grow_some" in key for key in keys) > 1
     local = getattr(ensemble, name)(**parameters).fit(X, target(name))
     assert_same_forest(forest, local)
     assert folders(process_client) == known
 
 
-def test_files_that_are_lost(client, monkeypatch):
-    """Then every worker prepares the fit in its own memory."""
-    monkeypatch.setattr(_trees.HeldForest, "share", lambda self: None)
+def lose(values, *_):
+    raise OSError(28, "No space left on device")
+
+
+def write_elsewhere(values, block, start):
+    return _held_forest.Written("/made/before", block.y, block.sample_weight)
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "fault"),
+    [
+        (_held_forest, "open", lose),
+        (_held_forest.SharedValues, "write", write_elsewhere),
+        (_held_forest.SharedValues, "map", lambda values: None),
+        (_trees, "SHARES_FILES", False),
+    ],
+)
+def test_files_that_are_not_shared(client, monkeypatch, where, name, fault):
+    """Then every worker has all values in its own memory."""
+    monkeypatch.setattr(where, name, fault, raising=False)
     local = ensemble.RandomForestClassifier(**PARAMETERS).fit(X, Y)
     forest = bandit_dask.RandomForestClassifier(**PARAMETERS)
-    forest.fit(as_dask(X, (4000, 5000)), as_dask(Y, (4500, 4500)))
+    with get_task_stream(client) as stream:
+        forest.fit(as_dask(X, (4000, 5000)), as_dask(Y, (4500, 4500)))
     assert_same_forest(forest, local)
-    assert _trees.open_forest("/no/such/file") is None
+    assert any("_hold_blocks" in str(task["key"]) for task in stream.data)
+
+
+def test_no_file_to_map():
+    values = _held_forest.SharedValues("/no/such/file", np.dtype("f4"), (3, 2))
+    assert values.map() is None
 
 
 @pytest.mark.parametrize("name", ["DecisionTreeClassifier", "DecisionTreeRegressor"])

@@ -5,10 +5,14 @@ import pickle
 import dask.array as da
 import numpy as np
 import pytest
+from dask_data import bytes_received
+from distributed import wait
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_bandit import cluster
 from sklearn_bandit import dask as sd
+from sklearn_bandit.dask._kmedoids_rounds import REFERENCES
+from sklearn_bandit.dask._placement import share_out
 
 N, N_FEATURES, N_CLUSTERS = 12_000, 6, 5
 RNG = np.random.default_rng(0)
@@ -62,6 +66,38 @@ def test_many_samples(client, weighted):
     if not weighted:
         assert models[0].score(X) == pytest.approx(-models[0].inertia_)
         assert models[0].score(cut(3000)) == pytest.approx(-models[0].inertia_)
+
+
+def test_blocks_in_memory_move_once(process_client):
+    """Half of them, if one worker has all; the model is the same."""
+    expected = sd.BanditKMedoids(N_CLUSTERS, max_rows=1500, random_state=0).fit(
+        cut(700)
+    )
+    worker = min(process_client.nthreads())
+    blocks = process_client.persist(cut(1000), workers=[worker])
+    wait(blocks)
+    received = bytes_received(process_client)
+    model = sd.BanditKMedoids(N_CLUSTERS, max_rows=1500, random_state=0).fit(blocks)
+    assert model.n_rounds_ > 1
+    assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
+    # What all blocks are compared with goes to each worker in each round.
+    shared = model.n_rounds_ * N_CLUSTERS * REFERENCES[-1] * N_FEATURES * X.itemsize
+    moved = bytes_received(process_client) - received
+    assert X.nbytes / 2 <= moved <= X.nbytes / 2 + 2 * shared
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "homes", "threads", "expected"),
+    [
+        ([5, 5, 5, 5], "aabb", {"a": 1, "b": 1}, {"a": [0, 1], "b": [2, 3]}),
+        ([5, 5, 5, 5], "aaaa", {"a": 1, "b": 1}, {"a": [2, 3], "b": [0, 1]}),
+        ([5, 5, 5, 5], "aaaa", {"a": 3, "b": 1}, {"a": [1, 2, 3], "b": [0]}),
+        ([9, 1, 1], "aaa", {"a": 1, "b": 1}, {"a": [0], "b": [1, 2]}),
+        ([9], "a", {"a": 1, "b": 1, "c": 2}, {"a": [0], "b": [], "c": []}),
+    ],
+)
+def test_blocks_are_shared_out(n_rows, homes, threads, expected):
+    assert share_out(np.array(n_rows), list(homes), threads) == expected
 
 
 def test_a_round_at_most(client):

@@ -11,6 +11,7 @@ Everything that reads or writes codes belongs here; estimators do not.
 - ``_search``: queries shared out among threads
 - ``_scan``: scan, select, compute in a segment; one query or many
 - ``_products``: many queries whose bounds are loose, by products (``products.h``)
+- ``_float_scan``: one query whose bounds are loose, in the rows (``float_scan.h``)
 - ``_exact``: distances from the rows themselves, and the choice of the kernels
 - ``_found``: the k best, or all within a radius
 - ``_constants``: what kernels in C and in Cython share (``constants.h``)

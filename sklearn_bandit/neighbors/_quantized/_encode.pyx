@@ -3,8 +3,15 @@
 A row v becomes ``x = (v - centre) / unit`` (of a normalised v under "cosine"), and x
 becomes ``scale * steps * codes + rest``: a step for each feature, a scale for each row,
 codes from -127 to 127. The norm of `rest` is computed in double precision and rounded
-up, so that bounds from the codes hold with certainty. Under "manhattan" all features
-have the same step, and what counts is the sum of absolute rests.
+up, so that bounds from the codes hold with certainty.
+
+Under "manhattan" all features have the same step s and no row has a scale. A value is
+``i + o``, where i is the nearest number in the range of codes and o is outside. Both
+grow with the value, so that differences of both have the same sign and
+``|x - y| = |i(x) - i(y)| + |o(x) - o(y)|`` in each feature. In all features the last
+terms are at least the difference of ``|o(x)|`` and ``|o(y)|`` (sums of absolute
+values), the others at least ``s |c(x) - c(y)|`` less what the codes c leave out of
+both i. Each row has this rest and ``|o|``.
 """
 
 import numpy as np
@@ -120,7 +127,7 @@ cdef class Space:
         codes : ndarray of uint8
             Codes by block and word, or by row if `by_row`.
         stats : ndarray of shape (n_blocks, n_stats, 64)
-            The numbers of `kernels.h`; for "manhattan" the residual only.
+            The numbers of `kernels.h`, two of them for "manhattan".
         norms : ndarray of shape (n_rows,)
             Norms of the centred rows, in units.
         by_row : bool
@@ -174,6 +181,7 @@ cdef int _encode_block(
         if i >= n:
             if space.metric == MANHATTAN:
                 stats[i] = -INFINITY
+                stats[SKB_BLOCK + i] = 0
             else:
                 stats[i] = stats[SKB_BLOCK + i] = stats[3 * SKB_BLOCK + i] = 0
                 stats[2 * SKB_BLOCK + i] = -INFINITY
@@ -215,12 +223,18 @@ cdef bint _encode_row(
     else:
         skb_centred_double(row, &space.centre[0], d, factor, 1.0 / space.unit, x)
     if space.metric == MANHATTAN:
-        skb_round_differences(x, d, space.steps[0], &sums[0])
+        skb_round_differences(x, d, space.steps[0], sums)
         skb_pack(x, d, codes)
-        norm[0] = sums[0]
+        norm[0] = sums[0] + sums[1]
         stats[0] = INFINITY
-        if sums[0] <= MOST:
-            stats[0] = <float> (sums[0] * UP + REST + LEAST)
+        stats[SKB_BLOCK] = 0
+        if norm[0] <= MOST:
+            # The difference of two numbers that are outside is off by as much as both
+            # are rounded, and by a share of itself.
+            stats[0] = <float> (
+                (sums[0] + ROUNDINGS * sums[1]) * UP + REST * (1.0 + sums[1]) + LEAST
+            )
+            stats[SKB_BLOCK] = <float> (sums[1] * DOWN)
         return True
     skb_measure(x, &space.inverse_steps[0], &space.direction[0], d, &found)
     norm[0] = sqrt(found.squares)

@@ -99,7 +99,7 @@ cdef bint is_present(const Rows* rows, Py_ssize_t i) noexcept nogil:
     """Return whether row i has not been removed."""
     cdef Py_ssize_t offset = (i // SKB_BLOCK) * rows.n_stats * SKB_BLOCK
 
-    if rows.n_stats > 1:
+    if rows.metric != MANHATTAN:
         offset += SKB_RESIDUAL * SKB_BLOCK
     return rows.stats[offset + i % SKB_BLOCK] > -INFINITY
 

@@ -9,6 +9,7 @@ cdef struct Query:
     double* values              # n_features; under "cosine" of norm about one
     double* centred             # n_features, in units
     double* rotated             # its head
+    double* given               # room for `values` in the type of the rows
     int8_t* coded               # bytes of `full`, then of `head`
     QueryBytes full
     QueryBytes head

@@ -71,10 +71,11 @@ cdef int new_query(Query* query, Py_ssize_t d, Py_ssize_t width) noexcept nogil:
     query.values = <double*> allocate(d, sizeof(double))
     query.centred = <double*> allocate(d, sizeof(double))
     query.rotated = <double*> allocate(width, sizeof(double))
+    query.given = <double*> allocate(d, sizeof(double))
     query.coded = <int8_t*> allocate(2 * n_bytes, 1)
     return (
         query.values == NULL or query.centred == NULL or query.rotated == NULL
-        or query.coded == NULL
+        or query.given == NULL or query.coded == NULL
     )
 
 
@@ -83,11 +84,12 @@ cdef void free_query(Query* query) noexcept nogil:
     free(query.values)
     free(query.centred)
     free(query.rotated)
+    free(query.given)
     free(query.coded)
 
 
 cdef void prepare(Query* query, const Rows* rows, bint one_byte) noexcept nogil:
-    """Fill in everything but `values` and `own`, which are there.
+    """Fill in everything but `values` and `own`, which are there, and `given`.
 
     Under "cosine" `values` are divided by a power of two, which changes no cosine: they
     may be prepared again, for other rows or numbers of bytes. With `one_byte`, what is
@@ -277,22 +279,26 @@ cdef void _prepare_head(
 cdef void _prepare_differences(Query* query, const Rows* rows) noexcept nogil:
     """Codes of the query, and what they leave out."""
     cdef Py_ssize_t d = rows.n_features, j
-    cdef double step = rows.steps[0], value, code, rest = 0.0
+    cdef double step = rows.steps[0], value, inside, code, rest = 0.0, outside = 0.0
     cdef unsigned char* codes = <unsigned char*> query.coded
 
     memset(codes, 128, rows.width)
     for j in range(d):
         value = (query.values[j] - rows.centre[j]) / rows.unit
-        code = rint(value / step)
-        code = min(max(code, -128.0), 127.0)
-        rest += fabs(value - step * code)
+        inside = min(max(value, -128.0 * step), 127.0 * step)
+        code = rint(inside / step)
+        rest += fabs(inside - step * code)
+        outside += fabs(value - inside)
         codes[j] = <unsigned char> (<int> code + 128)
-    if not rest < MOST:
+    if not rest + outside < MOST:
         query.has_no_bounds = True
     query.full.high = query.coded
     query.full.n_words = <int> (rows.width // 8)
     query.full.unit = <float> (step * (1.0 - ROUNDINGS))
-    query.full.constant = <float> (rest * UP + TINY)
+    query.full.constant = <float> (
+        (rest + ROUNDINGS * outside) * UP + 2.0 ** -40 * outside + TINY
+    )
+    query.full.outside = <float> (outside * (1.0 - ROUNDINGS))
 
 
 cdef float threshold_of(

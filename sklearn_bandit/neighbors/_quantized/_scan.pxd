@@ -18,6 +18,7 @@ cdef struct Candidate:
 # Memory of one thread.
 cdef struct Scratch:
     float* bounds
+    float* sample               # bounds of SEED_BLOCKS blocks
     int32_t* places
     Candidate* candidates
 
@@ -40,4 +41,5 @@ cdef void search_together(
     Py_ssize_t n_queries,
     Scratch* scratch,
     Found* found,
+    bint has_two_bytes,
 ) noexcept nogil

@@ -52,6 +52,46 @@ cdef void _prepare(Query* query, const Rows* rows, bint one_byte) noexcept nogil
         query.own_squares = sums[1]
 
 
+cdef int _search_finely(
+    const Rows* rows, Query* queries, Py_ssize_t n, Scratch* scratch, Found* found
+) noexcept nogil:
+    """Search for queries that need two bytes, together; return 1 without memory.
+
+    They are no longer alone afterwards. If there are few of them, nothing is done.
+    """
+    cdef Py_ssize_t i, n_fine = 0
+    cdef Query* fine
+    cdef Found* own
+
+    for i in range(n):
+        n_fine += queries[i].is_alone and not queries[i].is_loose
+    if n_fine < LEAST_TOGETHER:
+        return 0
+    fine = <Query*> allocate(n_fine, sizeof(Query))
+    own = <Found*> allocate(n_fine, sizeof(Found))
+    if fine != NULL and own != NULL:
+        n_fine = 0
+        for i in range(n):
+            if queries[i].is_alone and not queries[i].is_loose:
+                _prepare(&queries[i], rows, False)
+                fine[n_fine] = queries[i]
+                own[n_fine] = found[i]
+                # What `_prepare` has unset says below whose these are.
+                queries[i].is_alone = True
+                n_fine += 1
+        search_together(rows, fine, n_fine, scratch, own, True)
+        n_fine = 0
+        for i in range(n):
+            if queries[i].is_alone and not queries[i].is_loose:
+                found[i] = own[n_fine]
+                queries[i].is_alone = False
+                n_fine += 1
+    i = fine == NULL or own == NULL
+    free(fine)
+    free(own)
+    return i
+
+
 cdef int _search_some(
     const Task* task, const floating* values, Py_ssize_t start, Py_ssize_t n,
     Found* found,
@@ -89,7 +129,12 @@ cdef int _search_some(
                     n_together = 0
                     break
         if n_together:
-            search_together(&task.segments[s], queries, n, &scratch, &found[start])
+            search_together(
+                &task.segments[s], queries, n, &scratch, &found[start], False
+            )
+            result |= _search_finely(
+                &task.segments[s], queries, n, &scratch, &found[start]
+            )
             search_by_products(&task.segments[s], queries, n, &found[start])
         for i in range(n):
             if n_together and not queries[i].is_alone:

@@ -10,6 +10,7 @@ cdef extern from "kernels.h":
         SKB_N_STATS
         SKB_RESIDUAL
         SKB_SIZE
+        SKB_N_DIFFERENCE_STATS
     ctypedef struct QueryBytes "skb_query":
         const int8_t* high
         const int8_t* low
@@ -21,6 +22,7 @@ cdef extern from "kernels.h":
         float residual
         float size
         float constant
+        float outside
     ctypedef struct Kernels "skb_kernels":
         const char* name
         void (*scan_one)(

@@ -9,6 +9,11 @@ from libc.stdint cimport uint8_t
 from ._constants cimport SKB_BLOCK
 from ._encode cimport MANHATTAN, Space
 
+# For Python: rows that share a block of codes, and numbers of a row beside its codes.
+BLOCK = SKB_BLOCK
+N_STATS = SKB_N_STATS
+N_DIFFERENCE_STATS = SKB_N_DIFFERENCE_STATS
+
 # Below this, sums of codes times a query's bytes, up to 255 * 127 each, fit into 32
 # bits.
 MOST_FEATURES = 65_000
@@ -53,7 +58,9 @@ cdef class Segment:
         data.metric = space.metric
         data.n, data.n_features = rows.shape
         data.has_no_bounds = data.n_features > MOST_FEATURES
-        data.n_stats = 1 if space.metric == MANHATTAN else SKB_N_STATS
+        data.n_stats = (
+            SKB_N_DIFFERENCE_STATS if space.metric == MANHATTAN else SKB_N_STATS
+        )
         data.width = bytes_.shape[0] // (SKB_BLOCK * numbers.shape[0])
         data.first = first
         data.unit = space.unit

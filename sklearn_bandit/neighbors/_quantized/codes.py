@@ -7,17 +7,19 @@ from a sample of the rows and decides how fast the search is, never what it find
 import numpy as np
 
 from ._encode import METRICS, Space
-from ._segment import Segment
+from ._segment import BLOCK, N_DIFFERENCE_STATS, N_STATS, Segment
 from .calibration import calibrate
 from .estimates import (
     N_SAMPLE,
     common_step,
     draw_rows,
     feature_steps,
+    middle,
     normalised,
     power_of_two,
+    row_norms,
 )
-from .head import BLOCK, N_STATS, choose_head, encode_head
+from .head import choose_head, encode_head
 
 # Fewer features are scanned as fast as a head and its survivors.
 MIN_HEAD_FEATURES = 256
@@ -57,14 +59,14 @@ def _make_segment(rows, metric, first, rng, n_threads, delta):
     prepared = sample.astype(np.float64)
     if metric == "cosine":
         prepared = normalised(prepared)
-    centre = prepared.mean(axis=0)
+    centre = middle(prepared)
     prepared -= centre
     if metric == "manhattan":
         unit = power_of_two(np.abs(prepared).sum(axis=1).mean())
         prepared /= unit
         space = Space(metric, centre, unit, common_step(prepared))
         return _encode(rows, space, first, n_threads)
-    unit = power_of_two(np.sqrt(np.einsum("ij,ij->i", prepared, prepared).mean()))
+    unit = power_of_two(np.median(row_norms(prepared)))
     prepared /= unit
     space = Space(metric, centre, unit, feature_steps(prepared))
     basis = None
@@ -89,7 +91,8 @@ def _encode(rows, space, first, n_threads, basis=None, sample=None):
     multiple = BLOCK if by_row else 8 if manhattan else 4
     width = (d + multiple - 1) // multiple * multiple
     codes = np.empty(n_blocks * BLOCK * width, dtype=np.uint8)
-    stats = np.empty((n_blocks, 1 if manhattan else N_STATS, BLOCK), dtype=np.float32)
+    n_stats = N_DIFFERENCE_STATS if manhattan else N_STATS
+    stats = np.empty((n_blocks, n_stats, BLOCK), dtype=np.float32)
     norms = np.empty(n)
     space.encode(rows, codes, stats, norms, by_row, n_threads)
     if manhattan:

@@ -97,21 +97,24 @@ SKB_SIMD static void skb_round_products(
     squares[1] = size;
 }
 
-/* The same in one step; the sum of what the codes leave out. */
+/* The same in one step, of x as far as it is in the range of codes; return the sums of
+   what the codes leave out of that, and of what is outside. */
 SKB_SIMD static void skb_round_differences(
-    double* x, ptrdiff_t n, double step, double* residual)
+    double* x, ptrdiff_t n, double step, double* sums)
 {
-    const double inverse_step = 1.0 / step;
-    double sum = 0.0;
-    SKB_LOOP("omp simd reduction(+:sum)")
+    const double inverse_step = 1.0 / step, least = -128.0 * step, most = 127.0 * step;
+    double rest = 0.0, outside = 0.0;
+    SKB_LOOP("omp simd reduction(+:rest,outside)")
     for (ptrdiff_t j = 0; j < n; j++) {
-        double code = rint(x[j] * inverse_step);
-        code = code > 127.0 ? 127.0 : code;
-        code = code < -128.0 ? -128.0 : code;
-        sum += fabs(x[j] - step * code);
+        double inside = x[j] > most ? most : x[j];
+        inside = inside < least ? least : inside;
+        const double code = rint(inside * inverse_step);
+        rest += fabs(inside - step * code);
+        outside += fabs(x[j] - inside);
         x[j] = code;
     }
-    *residual = sum;
+    sums[0] = rest;
+    sums[1] = outside;
 }
 
 #endif

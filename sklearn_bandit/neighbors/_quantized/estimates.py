@@ -13,9 +13,18 @@ N_DEVIATIONS = 4.0
 # little, and a rare large entry would make the scale of the whole row larger.
 LEAST_STEP = 0.3
 
-# Range of the codes of differences, in standard deviations of all features: the one
-# that leaves out the least of the sample is taken.
-RANGES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+# Range of the codes of differences: the size that these shares of entries do not exceed.
+# The one that loses the least of distances in the sample is taken.
+RANGES = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1.0)
+# Pairs of rows whose distances are compared.
+N_PAIRS = 250
+
+
+# Steps from the mean towards the geometric median: an outlier takes the mean of n rows
+# away by a distance, the first step by an n-th of that.
+N_MIDDLE_STEPS = 2
+# A row that is nearer to the centre weighs no more, in typical distances.
+LEAST_DISTANCE = 0.1
 
 
 def draw_rows(rows, n, rng):
@@ -36,8 +45,37 @@ def normalised(rows):
     return rows / np.where(norms > 0, norms, 1.0)[:, None]
 
 
+def row_norms(rows):
+    """Return the norm of each row."""
+    return np.sqrt(np.einsum("ij,ij->i", rows, rows))
+
+
+def middle(sample):
+    """Return what rows are centred by: a point with small distances to them.
+
+    What codes leave out of a row is about a share of its distance from the centre. The
+    mean, from where this starts, minimises the squares of distances, and a few huge rows
+    take it away from all others; steps of Weiszfeld lead to the geometric median, which
+    minimises the distances themselves.
+    """
+    centre = sample.mean(axis=0)
+    for _ in range(N_MIDDLE_STEPS):
+        distances = row_norms(sample - centre)
+        typical = np.median(distances)
+        if not 0.0 < typical < np.inf:
+            break
+        weights = typical / np.maximum(distances, LEAST_DISTANCE * typical)
+        centre = weights @ sample / weights.sum()
+    return centre
+
+
 def feature_steps(sample):
-    """Return the step of each feature for codes up to 127."""
+    """Return the step of each feature for codes up to 127.
+
+    Rows are taken at one size: each has a scale of its own.
+    """
+    norms = row_norms(sample)
+    sample = sample / np.where(norms > 0, norms, 1.0)[:, None]
     largest = np.abs(sample).max(axis=0, initial=0.0)
     steps = np.minimum(N_DEVIATIONS * sample.std(axis=0), 1.2 * largest)
     least = LEAST_STEP * np.sqrt(np.mean(steps * steps))
@@ -45,14 +83,30 @@ def feature_steps(sample):
 
 
 def common_step(sample):
-    """Return the one step of all features, repeated, that leaves out least."""
-    spread = sample.std()
-    if spread == 0:
-        return np.ones(sample.shape[1])
-    some = sample[:500]
+    """Return the one step of all features, repeated, whose bounds lose least.
 
-    def rest(step):
-        return np.abs(some - step * np.clip(np.rint(some / step), -128, 127)).mean()
+    Bounds are those of ``_encode.pyx``.
+    """
+    n_pairs = min(N_PAIRS, len(sample) // 2)
+    some, others = sample[:n_pairs], sample[n_pairs : 2 * n_pairs]
+    distances = np.abs(some - others).sum(axis=1)
+    is_apart = distances > 0
+    if not is_apart.any():
+        largest = np.abs(sample).max()
+        return np.full(sample.shape[1], largest / 127.0 if largest > 0 else 1.0)
+    sizes = np.unique(np.quantile(np.abs(sample[: 2 * n_pairs]), RANGES))
+    sizes = sizes[sizes > 0]
 
-    step = min((spread * size / 127.0 for size in RANGES), key=rest)
-    return np.full(sample.shape[1], step)
+    def coded(rows, step):
+        inside = np.clip(rows, -128.0 * step, 127.0 * step)
+        codes = np.rint(inside / step)
+        rest = np.abs(inside - step * codes).sum(axis=1)
+        return step * codes, rest, np.abs(rows - inside).sum(axis=1)
+
+    def loss(step):
+        codes, rest, outside = coded(some[is_apart], step)
+        codes_2, rest_2, outside_2 = coded(others[is_apart], step)
+        bounds = np.abs(codes - codes_2).sum(axis=1) + np.abs(outside - outside_2)
+        return (1.0 - (bounds - rest - rest_2) / distances[is_apart]).mean()
+
+    return np.full(sample.shape[1], min(sizes / 127.0, key=loss))

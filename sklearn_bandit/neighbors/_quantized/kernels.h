@@ -7,7 +7,7 @@
    Layouts. Rows are in blocks of 64. Codes of products: [block][word][64][4], a word
    being four features; codes of differences: [block][word][64][8]. A code is a byte with
    an offset of 128. The four numbers of a row that a bound needs are in
-   [block][4][64]: see skb_stat. */
+   [block][4][64]: see skb_stat; the two that differences need in [block][2][64]. */
 
 #ifndef SKLEARN_BANDIT_QUANTIZED_KERNELS_H
 #define SKLEARN_BANDIT_QUANTIZED_KERNELS_H
@@ -27,6 +27,13 @@ enum skb_stat {
     SKB_N_STATS
 };
 
+/* Those for differences: see _encode.pyx. */
+enum skb_difference_stat {
+    SKB_REST,               /* sum of what the codes leave out; -inf: not a row */
+    SKB_OUTSIDE,            /* sum of what is outside of the range of codes */
+    SKB_N_DIFFERENCE_STATS
+};
+
 /* A query: one or two bytes a feature, and factors of the numbers of a row. The bound
    of a row is
    unit * scale * (128 * high + low).codes + bias * BIAS + residual * RESIDUAL
@@ -42,6 +49,7 @@ typedef struct {
     float residual;
     float size;
     float constant;
+    float outside;          /* of differences: what is outside of the range of codes */
 } skb_query;
 
 /* Bounds of n_blocks blocks for one query with two bytes. */
@@ -60,9 +68,10 @@ typedef void (*skb_scan_group)(
 typedef float (*skb_scan_row)(
     const uint8_t* codes, const float* stats, const skb_query* query);
 
-/* Bounds of minus the sum of absolute differences: residual - unit * differences. */
+/* Bounds of minus the sum of absolute differences:
+   REST + constant - unit * differences - |OUTSIDE - outside|. */
 typedef void (*skb_scan_differences)(
-    const uint8_t* codes, const float* residuals, ptrdiff_t n_blocks,
+    const uint8_t* codes, const float* stats, ptrdiff_t n_blocks,
     const skb_query* query, float* bounds);
 
 /* Places of the n bounds, plus factor * tails unless tails is NULL, that reach `least`;

@@ -153,7 +153,7 @@ SKB_AVX2 static float skb_scan_row_avx2(
 }
 
 SKB_AVX2 static void skb_scan_differences_avx2(
-    const uint8_t* codes, const float* residuals, ptrdiff_t n_blocks,
+    const uint8_t* codes, const float* stats, ptrdiff_t n_blocks,
     const skb_query* query, float* bounds)
 {
     int64_t sums[SKB_BLOCK];
@@ -176,10 +176,9 @@ SKB_AVX2 static void skb_scan_differences_avx2(
                     (__m256i*) (sums + half * SKB_BLOCK / 2 + 4 * t), sum[t]);
         }
         for (int i = 0; i < SKB_BLOCK; i++)
-            bounds[i] = residuals[i]
-                + (query->constant - query->unit * (float) (int32_t) sums[i]);
+            bounds[i] = skb_difference_bound((int32_t) sums[i], stats, i, query);
         codes += (ptrdiff_t) query->n_words * 8 * SKB_BLOCK;
-        residuals += SKB_BLOCK;
+        stats += SKB_N_DIFFERENCE_STATS * SKB_BLOCK;
         bounds += SKB_BLOCK;
     }
 }

@@ -141,11 +141,13 @@ SKB_AVX512 static float skb_scan_row_avx512(
 }
 
 SKB_AVX512 static void skb_scan_differences_avx512(
-    const uint8_t* codes, const float* residuals, ptrdiff_t n_blocks,
+    const uint8_t* codes, const float* stats, ptrdiff_t n_blocks,
     const skb_query* query, float* bounds)
 {
     const __m256 unit = _mm256_set1_ps(query->unit);
     const __m256 constant = _mm256_set1_ps(query->constant);
+    const __m256 own_outside = _mm256_set1_ps(query->outside);
+    const __m256 sign = _mm256_set1_ps(-0.0f);
     for (ptrdiff_t b = 0; b < n_blocks; b++) {
         __m512i sum[8];
         for (int t = 0; t < 8; t++)
@@ -160,13 +162,18 @@ SKB_AVX512 static void skb_scan_differences_avx512(
                     sum[t], _mm512_sad_epu8(_mm512_loadu_si512(codes + 64 * t), x));
         }
         for (int t = 0; t < 8; t++) {
-            const __m256 bound = _mm256_sub_ps(
+            const float* own = stats + 8 * t;
+            const __m256 inside = _mm256_sub_ps(
                 constant, _mm256_mul_ps(unit, _mm512_cvtepi64_ps(sum[t])));
+            const __m256 outside = _mm256_sub_ps(
+                _mm256_loadu_ps(own + SKB_OUTSIDE * SKB_BLOCK), own_outside);
+            const __m256 bound = _mm256_sub_ps(
+                inside, _mm256_andnot_ps(sign, outside));
             _mm256_storeu_ps(
                 bounds + 8 * t,
-                _mm256_add_ps(_mm256_loadu_ps(residuals + 8 * t), bound));
+                _mm256_add_ps(_mm256_loadu_ps(own + SKB_REST * SKB_BLOCK), bound));
         }
-        residuals += SKB_BLOCK;
+        stats += SKB_N_DIFFERENCE_STATS * SKB_BLOCK;
         bounds += SKB_BLOCK;
     }
 }

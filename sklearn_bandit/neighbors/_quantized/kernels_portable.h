@@ -77,8 +77,16 @@ static float skb_scan_row_portable(
     return skb_bound(SKB_HIGH_STEP * (float) high + (float) low, stats, 0, query);
 }
 
+static float skb_difference_bound(
+    int32_t sum, const float* stats, int i, const skb_query* query)
+{
+    const float bound = query->constant - query->unit * (float) sum;
+    const float outside = stats[SKB_OUTSIDE * SKB_BLOCK + i] - query->outside;
+    return stats[SKB_REST * SKB_BLOCK + i] + (bound - fabsf(outside));
+}
+
 static void skb_scan_differences_portable(
-    const uint8_t* codes, const float* residuals, ptrdiff_t n_blocks,
+    const uint8_t* codes, const float* stats, ptrdiff_t n_blocks,
     const skb_query* query, float* bounds)
 {
     const uint8_t* bytes = (const uint8_t*) query->high;
@@ -92,8 +100,8 @@ static void skb_scan_differences_portable(
                     sums[i] += step < 0 ? -step : step;
                 }
         for (int i = 0; i < SKB_BLOCK; i++)
-            bounds[i] = residuals[i] + (query->constant - query->unit * (float) sums[i]);
-        residuals += SKB_BLOCK;
+            bounds[i] = skb_difference_bound(sums[i], stats, i, query);
+        stats += SKB_N_DIFFERENCE_STATS * SKB_BLOCK;
         bounds += SKB_BLOCK;
     }
 }
