@@ -18,10 +18,10 @@ from .._compat import (
     VALID_METRICS,
     Interval,
     StrOptions,
-    _check_sample_weight,
     validate_params,
 )
 from .._core.typing import RandomState
+from .._core.validation import check_weights
 from ..bandit import bernstein_radius, best_arm, split_delta
 from ._distances import call_metric, distances_between, fix_params
 from ._samples import Samples, check_samples, n_samples_of, take_samples
@@ -191,7 +191,9 @@ def medoid_silhouette(
     params = fix_params(X, metric, metric_params)
     n_samples = n_samples_of(X)
     medoids = _check_medoids(medoids, n_samples)
-    weights = _check_weights(sample_weight, n_samples)
+    weights = None
+    if sample_weight is not None:
+        weights = check_weights(sample_weight, np.empty(n_samples))
     source = Silhouettes(X, [medoids], metric, params, metric_batched, n_jobs)
     order = None
     if tol > 0 and weights is None:
@@ -227,7 +229,7 @@ def mean_radius(values, delta, n_total):
     """
     n_rounds = 1 + max(ceil(log2(n_total / BATCH)), 0)
     share = split_delta(delta, 1, 1, n_rounds)
-    return bernstein_radius(values.var(), RANGE, len(values), share, n_total)
+    return bernstein_radius(values.var(ddof=1), RANGE, len(values), share, n_total)
 
 
 def choose_n_clusters(source, inertias, sample_weight, delta, random_state):
@@ -356,18 +358,6 @@ def _check_distances(distances):
         raise ValueError("Silhouettes need finite distances.")
     if distances.min(initial=0.0) < -NEGATIVE_ROUNDING * distances.max(initial=0.0):
         raise ValueError("Silhouettes need distances that are not negative.")
-
-
-def _check_weights(sample_weight, n_samples):
-    """Return the weights as an array; None if there are none."""
-    if sample_weight is None:
-        return None
-    weights = _check_sample_weight(
-        sample_weight, np.empty(n_samples), dtype=np.float64, ensure_non_negative=True
-    )
-    if not weights.any():
-        raise ValueError("All weights are zero.")
-    return weights
 
 
 def _check_medoids(medoids, n_samples):

@@ -179,9 +179,10 @@ class BanditSelectKBest(DocumentationLinkMixin, SelectorMixin, BaseEstimator):
             return SampleMeans(self.score_func, y)
         is_continuous = type_of_target(y, input_name="y").startswith("continuous")
         if self.score_func == "f" and is_continuous:
-            y = y.astype(np.float64)
-            scale = np.abs(y - y.mean()).max()
-            y = (y - y.mean()) / (scale if scale > 0 else 1.0)
+            # Sums of targets near the end of the range would be infinite.
+            y = y / (np.abs(y).max() or 1.0)
+            y = y.astype(np.float64) - np.mean(y, dtype=np.float64)
+            y /= np.abs(y).max() or 1.0
             return SquaredCorrelation(y / max(y.std(), np.finfo(np.float64).tiny))
         if is_continuous:
             labels = np.searchsorted(_edges(y, self.n_bins), y, side="right")

@@ -80,6 +80,11 @@ class SampleScores:
         values = with_metric(self._plain_scorer, both)(self.estimator, X, self.y)
         if self.weight is not None:
             values = values * self.weight
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"{self._metric.__name__} is not finite on some rows: the targets are "
+                "all the same, or too large."
+            )
         score = abs(seen[0])
         if not abs(abs(values.mean()) - score) <= TOLERANCE * (1 + score):
             raise ValueError(REFUSED.format(self._metric.__name__))

@@ -159,7 +159,11 @@ def test_distances_without_silhouettes(value, match):
 
 @pytest.mark.parametrize(
     ("weights", "match"),
-    [(np.zeros(20), "zero"), (-np.ones(20), "egative")],
+    [
+        (np.zeros(20), "zero"),
+        (-np.ones(20), "egative"),
+        (np.full(20, 1e307), "add up to"),
+    ],
 )
 def test_bad_weights_are_refused_before_any_distance(weights, match):
     def distance(i, j):

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.feature_selection import SelectKBest, f_classif, f_regression
 from sklearn.metrics import mutual_info_score
 
@@ -255,3 +256,18 @@ def test_bad_data():
         selector.fit(X, np.column_stack([target, target]))
     with pytest.raises(ValueError, match="NaN"):
         selector.fit(X, np.where(target > 1, np.nan, target))
+
+
+@pytest.mark.parametrize("score_func", ["f", "mutual_info"])
+@pytest.mark.parametrize("scale", [1e307, 1e-300])
+def test_targets_of_any_size(score_func, scale):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 4))
+    y = X[:, 1] + 0.5 * X[:, 2] + rng.standard_normal(2000)
+    common = {"k": 2, "score_func": score_func, "random_state": 0}
+    expected = BanditSelectKBest(**common).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of scikit-learn's own check
+        found = BanditSelectKBest(**common).fit(X, y * scale)
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-6)
+    assert found.get_support(indices=True).tolist() == [1, 2]
