@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 
+import numpy as np
 import pytest
 
 
@@ -45,7 +46,7 @@ class Interrupt:
         self._sent = None
 
     def send_after(self, seconds):
-        """Interrupt the main thread in so many seconds."""
+        """Interrupt the main thread after some seconds."""
         self._timer = threading.Timer(seconds, self._send)
         self._timer.start()
 
@@ -77,3 +78,29 @@ def interrupt():
     finally:
         sender.cancel()
         signal.signal(signal.SIGINT, before)
+
+
+def draw_rare_products(rng, d, share, noise=1.0):
+    """Draw two atoms, as rows, and a vector; the products of the second are rare.
+
+    Neither the vector nor the atoms are sparse. The second atom has its part of the
+    product where the vector is large, in a few coordinates, and noise where the vector
+    is small. The first one is flat, and its product is smaller.
+    """
+    signs = rng.choice([-1.0, 1.0], d)
+    order = rng.permutation(d)
+    large, small = order[: d // 3], order[d // 3 :]
+    vector, best = np.full(d, 0.03), np.zeros(d)
+    vector[large] = 1.0
+    best[large[: int(share * len(large))]] = 1.0
+    n_noise = int(0.4 * len(small))
+    best[small[:n_noise]] = noise * rng.standard_normal(n_noise)
+    flat = rng.uniform(0.5, 1.5, d)
+    flat *= 0.8 * (best @ vector) / (flat @ vector)
+    return np.stack([flat, best]) * signs, vector * signs
+
+
+@pytest.fixture
+def rare_products():
+    """Return the function `draw_rare_products`."""
+    return draw_rare_products

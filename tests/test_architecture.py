@@ -26,15 +26,16 @@ COMMANDS = {"demo.py", "onnx.py"}
 MAX_ARGUMENTS = 8
 MAX_LINES = 500
 
-# Folders whose kernels keep the rules on arguments and lines.
-KERNELS = [
-    "_core",
-    "bandit",
-    "cluster",
-    "ensemble",
-    "linear_model",
-    "neighbors",
-    "tree",
+# Folders that keep the rules on arguments and lines. Beside an installed package there
+# is none but itself.
+FOLDERS = [
+    folder
+    for folder in (
+        PACKAGE,
+        *(Path(__file__).parents[1] / name for name in ("tests", "benchmarks", "doc")),
+        Path(__file__).parents[1] / "examples",
+    )
+    if folder.exists()
 ]
 
 FAMILIES = {"cluster", "datasets", "ensemble", "linear_model", "neighbors", "tree"}
@@ -231,12 +232,25 @@ def many_arguments(tree):
             yield node.name
 
 
-def test_functions_take_few_arguments():
+def sources(folder, *suffixes):
+    """(path below a folder, text) of the sources in it."""
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in suffixes:
+            yield path.relative_to(folder).as_posix(), path.read_text("utf-8")
+
+
+each_folder = pytest.mark.parametrize(
+    "folder", FOLDERS, ids=[folder.name for folder in FOLDERS]
+)
+
+
+@each_folder
+def test_functions_take_few_arguments(folder):
     """What belongs together is a dataclass."""
     found = {
-        (path.relative_to(PACKAGE).as_posix(), name)
-        for path in PACKAGE.rglob("*.py")
-        for name in many_arguments(ast.parse(path.read_text("utf-8")))
+        (path, name)
+        for path, text in sources(folder, ".py")
+        for name in many_arguments(ast.parse(text))
     }
     assert not found
 
@@ -281,33 +295,48 @@ def signatures(text):
         )
 
 
-def kernels(folder):
-    for path in sorted((PACKAGE / folder).rglob("*.p*")):
-        if path.suffix in (".pyx", ".pxd"):
-            yield path
+HEADER_SIGNATURE = re.compile(
+    r"^[A-Za-z_][\w \t*]*\b(?P<name>\w+)\((?P<arguments>[^(){};]*)\)\s*\{", re.MULTILINE
+)
 
 
-@pytest.mark.parametrize("folder", KERNELS)
-def test_kernels_take_few_arguments(folder):
+def header_signatures(text):
+    """(name, number of arguments) of every function that a header defines."""
+    for match in HEADER_SIGNATURE.finditer(re.sub(r"/\*.*?\*/", "", text, flags=re.S)):
+        arguments = [part.strip() for part in match["arguments"].split(",")]
+        yield match["name"], len([n for n in arguments if n not in ("", "void")])
+
+
+def test_kernels_take_few_arguments():
     """What belongs together is a struct; constructors count, too."""
     found = {
-        (path.relative_to(PACKAGE).as_posix(), name)
-        for path in kernels(folder)
-        for name, n in signatures(path.read_text("utf-8"))
+        (path, name)
+        for read, suffixes in (
+            (signatures, (".pyx", ".pxd")),
+            (header_signatures, (".h",)),
+        )
+        for path, text in sources(PACKAGE, *suffixes)
+        for name, n in read(text)
         if n > MAX_ARGUMENTS
     }
     assert not found
 
 
-@pytest.mark.parametrize("folder", KERNELS)
+@each_folder
 def test_files_are_short(folder):
     """A file has one subject and is read in one sitting."""
     found = {
-        path.relative_to(PACKAGE).as_posix(): n_lines
-        for path in [*kernels(folder), *sorted((PACKAGE / folder).rglob("*.py"))]
-        if (n_lines := len(path.read_text("utf-8").splitlines())) > MAX_LINES
+        path: n_lines
+        for path, text in sources(folder, ".py", ".pyi", ".pyx", ".pxd", ".h")
+        if (n_lines := len(text.splitlines())) > MAX_LINES
     }
     assert not found
+
+
+def test_signatures_are_read_from_headers():
+    text = "static int f(\n    int a, /* x, y */\n    int b)\n{\n  return g(a, b);\n}"
+    assert list(header_signatures(text)) == [("f", 2)]
+    assert list(header_signatures("void f(void) {}\nint g(int a);")) == [("f", 0)]
 
 
 SOURCES = (".py", ".pyx", ".pxd")

@@ -1,1 +1,1 @@
-"""Comparisons with other libraries, one module per family."""
+"""Comparisons with other libraries, one module or a few per family."""

@@ -37,22 +37,22 @@ class BoundedME:
     def query(self, query, k):
         """Return the k best atoms found, and the multiplications."""
         n_features = len(query)
-        alive = np.arange(len(self.atoms))
-        sums = np.zeros(len(alive))
+        survivors = np.arange(len(self.atoms))
+        sums = np.zeros(len(survivors))
         epsilon, delta = self.epsilon / 4, self.delta / 2
         n_used = n_products = 0
-        while len(alive) > k:
-            n_next = self._sample_size(epsilon, delta, len(alive), k, n_features)
+        while len(survivors) > k:
+            n_next = self._sample_size(epsilon, delta, len(survivors), k, n_features)
             n_next = max(n_next, n_used)
             chosen = self.order[n_used:n_next]
-            sums += self.atoms[np.ix_(alive, chosen)] @ query[chosen]
-            n_products += len(alive) * len(chosen)
+            sums += self.atoms[np.ix_(survivors, chosen)] @ query[chosen]
+            n_products += len(survivors) * len(chosen)
             n_used = n_next
-            n_left = k + (len(alive) - k) // 2
+            n_left = k + (len(survivors) - k) // 2
             best = np.argsort(-sums, kind="stable")[:n_left]
-            alive, sums = alive[best], sums[best]
+            survivors, sums = survivors[best], sums[best]
             epsilon, delta = 0.75 * epsilon, delta / 2
-        return alive[np.argsort(-sums, kind="stable")], n_products
+        return survivors[np.argsort(-sums, kind="stable")], n_products
 
     @staticmethod
     def _sample_size(epsilon, delta, n_atoms, k, n_features):

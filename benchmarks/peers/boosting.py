@@ -262,16 +262,30 @@ def iterations_to(peers, data, models):
     target : float
         The mean loss of the peers on validation rows.
     """
-    needed, targets = [], []
-    for part in hold_out(data):
-        _, X, _, y = part
-        _, score = quality(part)
-        targets.append(min(np.mean([score(peer) for peer in same]) for same in peers))
-        stages = zip(*(model.staged_predict_proba(X) for model in models), strict=True)
-        losses = (np.mean([log_loss(y, p) for p in stage]) for stage in stages)
-        reached = (i for i, loss in enumerate(losses, 1) if loss <= targets[-1])
-        needed.append(next(reached, None))
-    return None if None in needed else max(needed), targets[0]
+    _, X, _, y = data
+    n = len(hold_out(data)[0][3])
+    rows = np.arange(len(y))
+    column = np.searchsorted(models[0].classes_, y)
+
+    def losses(probabilities):
+        """Log-losses on both parts of the test rows."""
+        loss = -np.log(probabilities[rows, column])
+        return loss[:n].mean(), loss[n:].mean()
+
+    targets = np.min(
+        [
+            np.mean([losses(peer.predict_proba(X)) for peer in same], axis=0)
+            for same in peers
+        ],
+        axis=0,
+    )
+    reached = np.zeros(2, dtype=bool)
+    stages = zip(*(model.staged_predict_proba(X) for model in models), strict=True)
+    for i, stage in enumerate(stages, 1):
+        reached |= np.mean([losses(p) for p in stage], axis=0) <= targets
+        if reached.all():
+            return i, targets[0]
+    return None, targets[0]
 
 
 # How often each side of a race runs, with the seeds 0, 1, ...

@@ -398,9 +398,17 @@ def peers(data, threads, n_trees):
     }
     if len(data[0]) <= MOST_ROWS:
         others["CatBoost, MVS"] = catboost(data, threads, n_trees)
-        others[YDF] = ydf_boosting(data, threads, n_trees, LEARNING_RATE, N_LEAVES)
-        others[f"{PERPETUAL}, budget 0.5"] = perpetual(data, threads)
     return others
+
+
+def more_peers(data, threads, n_trees):
+    """YDF and Perpetual, which take longer still."""
+    if len(data[0]) > MOST_ROWS:
+        return {}
+    return {
+        YDF: ydf_boosting(data, threads, n_trees, LEARNING_RATE, N_LEAVES),
+        f"{PERPETUAL}, budget 0.5": perpetual(data, threads),
+    }
 
 
 def count_rounds(data):
@@ -452,6 +460,7 @@ def boosting_default(options):
         data = LARGE[name]()
         metric, score = quality(data)
         others = peers(data, options.threads, 100)
+        others |= more_peers(data, options.threads, 100)
         yield Comparison(
             title=f"{name}: 100 iterations",
             contenders={

@@ -1,5 +1,7 @@
 """Chapter 3: MABSplit under a fixed budget of histogram insertions."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -36,13 +38,28 @@ BUDGETS = {
 }
 
 
-def budget_table(number, name, budget, table, kind, score, patch, options, note=""):
+@dataclass
+class Task:
+    """What a table of the thesis measures, and its figures."""
+
+    table: str
+    quoted: dict
+    kind: str
+    score: Callable
+    patch: tuple
+
+
+CLASSIFICATION = Task("3.3", TABLE_3_3, "Classifier", scores, (0.6, 0.8))
+REGRESSION = Task("3.4", TABLE_3_4, "Regressor", error, (0.8, 0.5))
+
+
+def budget_table(task, name, budget, options, note=""):
     """Return trees and scores that a budget buys, beside the thesis's."""
-    parts = data(name)
+    parts, kind = data(name), task.kind
     seeds = range(options.rounds or 3)
     rows = []
     for family in FAMILIES:
-        Forest, parameters = model(family, kind, parts[0].shape[1], patch)
+        Forest, parameters = model(family, kind, parts[0].shape[1], task.patch)
         for solver, values in solvers(family).items():
             fit = fits(
                 Forest,
@@ -59,14 +76,15 @@ def budget_table(number, name, budget, table, kind, score, patch, options, note=
                 sum(tree.tree_.node_count > 1 for tree in forest.estimators_)
                 for forest in forests
             ]
-            found = [score(parts)(forest) for forest in forests]
+            found = [task.score(parts)(forest) for forest in forests]
             digits = 3 if kind == "Classifier" else 1
-            quoted = of_model(table[name], family, solver)
+            quoted = of_model(task.quoted[name], family, solver)
             rows.append([family, solver, float(np.mean(n_trees)), quoted[0]])
             rows[-1] += [mean_and_error(found, digits), quoted[1]]
     metric = "accuracy" if kind == "Classifier" else "MSE"
     return Table(
-        f"Table {number}: {name}, {budget:,} insertions, depth 5, at most 100 trees",
+        f"Table {task.table}: {name}, {budget:,} insertions, depth 5, "
+        "at most 100 trees",
         ["model", "solver", "trees", "thesis", metric, "thesis"],
         rows,
         note=note,
@@ -77,17 +95,8 @@ def budget_table(number, name, budget, table, kind, score, patch, options, note=
 def classification_budget(options):
     """Table 3.3: classifiers under a fixed budget."""
     for name in wanted(TABLE_3_3, options):
-        yield budget_table(
-            "3.3",
-            name,
-            BUDGETS[name],
-            TABLE_3_3,
-            "Classifier",
-            scores,
-            (0.6, 0.8),
-            options,
-            note=APS_NOTE if name == "APS" else "",
-        )
+        note = APS_NOTE if name == "APS" else ""
+        yield budget_table(CLASSIFICATION, name, BUDGETS[name], options, note)
 
 
 @benchmark("thesis.forest.regression_budget", data=["beijing_air", "sgemm"])
@@ -98,13 +107,9 @@ def regression_budget(options):
         # not pay for one split. A tenth of its budget is nearer to what it shows.
         for budget in (BUDGETS[name], BUDGETS[name] // 10):
             yield budget_table(
-                "3.4",
+                REGRESSION,
                 name,
                 budget,
-                TABLE_3_4,
-                "Regressor",
-                error,
-                (0.8, 0.5),
                 options,
                 note="The thesis's figures are for its own budget and count, by which "
                 "its exact forests cannot pay for a single split.",

@@ -16,7 +16,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn_bandit.cluster import BanditKMedoids
 
 from ..harness import Contender, Table, benchmark
-from ..peers.kmedoids import expression_trees, mnist, pbmc, tree_distance
+from ..peers._kmedoids_data import mnist, pbmc
+from ..peers._syntax_trees import expression_trees, tree_distance
 from ._cells import simulated_cells
 from ._clarans import clarans
 from ._summary import mean_and_error, slope

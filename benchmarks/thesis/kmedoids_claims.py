@@ -15,7 +15,8 @@ from sklearn_bandit.cluster._distances.blocks import BlockDistances
 from sklearn_bandit.cluster._distances.dense import DenseDistances
 
 from ..harness import Table, benchmark
-from ..peers.kmedoids import expression_trees, mnist, tree_distance
+from ..peers._kmedoids_data import mnist
+from ..peers._syntax_trees import expression_trees, tree_distance
 from ._summary import slope
 
 

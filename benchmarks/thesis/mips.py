@@ -28,16 +28,11 @@ from sklearn_bandit.neighbors import BanditMIPS, _index
 from ..data import load
 from ..harness import Table, benchmark
 from ..peers._mips_baselines import PCAMIPS, BoundedME, GreedyMIPS
+from ..peers._mips_contenders import ask_counting, hits
+from ..peers._mips_data import mnist_transposed, movielens
 from ..peers._mips_hashing import H2ALSH, LSHMIPS
 from ..peers._mips_indexes import NAPG, NEQMIPS
-from ..peers.mips import (
-    ask_counting,
-    hits,
-    mnist_transposed,
-    movielens,
-    pad,
-    tradeoff_table,
-)
+from ..peers.mips_tradeoff import pad, tradeoff_table
 from ._summary import slope
 
 N_ATOMS, DELTA = 100, 0.001

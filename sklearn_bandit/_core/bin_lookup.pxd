@@ -6,6 +6,8 @@ cdef enum:
     N_CELLS = 1024              # of a table
     EDGE_ROOM = 512             # edges, with the infinite ones behind the last
     MAX_LOOKED_UP = 256         # values at a time
+    TABLE_ROWS = 4096           # rows of one task: tables are fetched once for these
+    MISSING_BIN = 255           # of a missing value, behind all others
 
 ctypedef fused edge_t:
     float

@@ -2,7 +2,7 @@
 
 C multiplies sizes modulo 2**64: a block for ``2**62`` nodes of 64 bytes would be one of
 no bytes. Here a product that does not fit counts as memory that is not there. What is
-returned may be NULL, which the caller has to check; it never is for want of items.
+returned may be NULL, which the caller has to check. No items have an address, too.
 """
 
 from libc.stddef cimport size_t
@@ -50,7 +50,7 @@ cdef inline void* reallocate(
 
 
 cdef inline bint can_allocate(size_t n_items, size_t item_size) noexcept nogil:
-    """Return whether so much memory could be had. Nothing is taken or written."""
+    """Return whether memory of this size could be allocated; nothing is."""
     cdef size_t size = times(n_items, item_size)
 
     return size != SIZE_MAX and skb_can_allocate(size if size else 1)

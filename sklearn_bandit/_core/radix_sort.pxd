@@ -29,6 +29,20 @@ cdef inline float float_of_key(uint32_t key) noexcept nogil:
     return value
 
 
+cdef inline void insert_keys(sort_key_t* keys, Py_ssize_t n) noexcept nogil:
+    """Sort a few keys, or nearly sorted ones, in place, by insertion."""
+    cdef Py_ssize_t i, place
+    cdef sort_key_t key
+
+    for i in range(1, n):
+        key = keys[i]
+        place = i
+        while place > 0 and keys[place - 1] > key:
+            keys[place] = keys[place - 1]
+            place -= 1
+        keys[place] = key
+
+
 cdef sort_key_t* sort_keys(
     sort_key_t* keys,
     sort_key_t* spare,          # room for as many keys

@@ -57,19 +57,13 @@ cdef uint32_t* sort_upper_half(
     A few are sorted by all bits, so the lower ones have to be ascending.
     """
     cdef uint32_t starts[257]
-    cdef uint32_t key, digit
+    cdef uint32_t digit
     cdef uint32_t* swap
-    cdef Py_ssize_t i, place
+    cdef Py_ssize_t i
     cdef int shift
 
     if n <= FEW_KEYS:
-        for i in range(1, n):
-            key = keys[i]
-            place = i
-            while place > 0 and keys[place - 1] > key:
-                keys[place] = keys[place - 1]
-                place -= 1
-            keys[place] = key
+        insert_keys(keys, n)
         return keys
     for shift in range(16, 32, 8):
         memset(starts, 0, sizeof(starts))

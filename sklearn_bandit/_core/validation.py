@@ -10,6 +10,9 @@ from sklearn_bandit._compat import _check_sample_weight
 # target of single precision, stay within the range of double precision.
 MAX_WEIGHT = 1e150
 
+# Rows that kernels can number by unsigned integers of 32 bits.
+MAX_UINT32_ROWS = np.iinfo(np.uint32).max
+
 # Labels that are looked at together: their indices stay in the second-level cache.
 CHUNK_LABELS = 1 << 16
 
@@ -21,6 +24,12 @@ class SparseInputMixin:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def check_n_samples(n_samples, most=MAX_UINT32_ROWS):
+    """Raise if there are more samples than the kernels can number."""
+    if n_samples > most:
+        raise ValueError(f"At most {most} samples are supported, not {n_samples}.")
 
 
 def check_regression_targets(y, criterion, allowed="positive"):

@@ -7,6 +7,7 @@ batches; each arm has a mean and a confidence radius; arms that cannot be best a
 are dropped; only the few that are left are computed exactly.
 
 - ``_radii``: confidence radii, pure functions for Python and for ``nogil`` kernels
+- ``_fold_radius``: radii of means over folds, whose references come in groups
 - ``_quantiles``: normal and Student quantiles; ``_quantile_table``: those of Student by
   effective size
 - ``_moments``: sums of powers, what variances and effective sizes are made of
@@ -22,6 +23,11 @@ from ._best_arm import best_arm
 
 # For the families; not part of the public interface.
 from ._control_variate import ControlVariate as ControlVariate
+from ._fold_radius import MIN_FOLDS as MIN_FOLDS
+from ._fold_radius import FoldDifferences as FoldDifferences
+from ._fold_radius import SampleMoments as SampleMoments
+from ._fold_radius import fold_radius as fold_radius
+from ._fold_radius import sample_moments as sample_moments
 from ._quantile_table import quantile_table
 from ._quantiles import normal_quantile, student_quantile
 from ._radii import (

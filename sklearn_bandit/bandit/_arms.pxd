@@ -11,17 +11,17 @@ cdef Py_ssize_t eliminate(
     double* mean,           # mean of each survivor; compacted in place
     double* radius,         # its confidence radius; compacted in place
     Py_ssize_t* ids,        # its name; compacted in place
-    Py_ssize_t n_alive,
+    Py_ssize_t n_survivors,
     Py_ssize_t k,           # how many arms are wanted
     Py_ssize_t* leader,      # position of the arm kept by identity; follows it
     Py_ssize_t* kept,       # old positions of the survivors (NULL: not wanted)
-    double* scratch,        # room for n_alive doubles
+    double* scratch,        # room for n_survivors doubles
 ) noexcept nogil
 
 
 cdef class Arms:
     cdef readonly Py_ssize_t n_arms     # arms at the start
-    cdef readonly Py_ssize_t n_alive    # survivors: the leading entries of all arrays
+    cdef readonly Py_ssize_t n_survivors    # the leading entries of all arrays
     cdef readonly Py_ssize_t n_used     # references that every survivor has seen
     cdef Py_ssize_t[::1] _ids
     cdef Py_ssize_t[::1] _kept

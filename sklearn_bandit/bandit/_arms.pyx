@@ -84,7 +84,7 @@ cdef Py_ssize_t eliminate(
     double* mean,
     double* radius,
     Py_ssize_t* ids,
-    Py_ssize_t n_alive,
+    Py_ssize_t n_survivors,
     Py_ssize_t k,
     Py_ssize_t* leader,
     Py_ssize_t* kept,
@@ -98,12 +98,12 @@ cdef Py_ssize_t eliminate(
     cdef Py_ssize_t i, n_left = 0, old_leader = leader[0]
     cdef double threshold = INFINITY
 
-    if n_alive > k:
-        for i in range(n_alive):
+    if n_survivors > k:
+        for i in range(n_survivors):
             scratch[i] = mean[i] + radius[i]
-        threshold = kth_smallest(scratch, n_alive, k)
+        threshold = kth_smallest(scratch, n_survivors, k)
 
-    for i in range(n_alive):
+    for i in range(n_survivors):
         if i == old_leader:
             leader[0] = n_left
         elif mean[i] - radius[i] > threshold:
@@ -123,7 +123,7 @@ cdef class Arms:
     All survivors see the same references. With paired radii the arms are compared with
     the leader, the k-th best so far, by the differences of their costs; when the leader
     changes the differences to the new one are summed anew over the batches kept, so
-    that two baselines never mix.
+    that differences to two leaders never mix.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ cdef class Arms:
 
     def __cinit__(self, Py_ssize_t n_arms, bint paired):
         self.n_arms = n_arms
-        self.n_alive = n_arms
+        self.n_survivors = n_arms
         self.n_used = 0
         self._ids = np.arange(n_arms, dtype=np.intp)
         self._kept = np.empty(n_arms, dtype=np.intp)
@@ -155,29 +155,29 @@ cdef class Arms:
     @property
     def ids(self):
         """Survivors, in increasing order."""
-        return np.asarray(self._ids[: self.n_alive]).copy()
+        return np.asarray(self._ids[: self.n_survivors]).copy()
 
     @property
     def means(self):
         """Mean cost of each survivor on the references used."""
-        return np.asarray(self._total[: self.n_alive]) / self.n_used + self._origin
+        return np.asarray(self._total[: self.n_survivors]) / self.n_used + self._origin
 
     @property
     def gaps(self):
         """Mean difference of each survivor to the leader, or its mean if not paired."""
-        return np.asarray(self._mean[: self.n_alive]).copy()
+        return np.asarray(self._mean[: self.n_survivors]).copy()
 
     @property
     def radii(self):
         """Confidence radius of each survivor's gap."""
-        return np.asarray(self._radius[: self.n_alive]).copy()
+        return np.asarray(self._radius[: self.n_survivors]).copy()
 
     def add(self, const double[:, ::1] costs, Py_ssize_t k):
         """Take a batch of costs, one row a survivor, and choose the leader.
 
         Parameters
         ----------
-        costs : ndarray of shape (n_alive, n_batch)
+        costs : ndarray of shape (n_survivors, n_batch)
             Costs of the survivors on the same new references.
         k : int
             The leader is the k-th best arm so far.
@@ -185,14 +185,14 @@ cdef class Arms:
         cdef Py_ssize_t leader, first, i, j
         cdef double total
 
-        if costs.shape[0] != self.n_alive:
+        if costs.shape[0] != self.n_survivors:
             raise ValueError(
-                f"Expected the costs of {self.n_alive} arms, got {costs.shape[0]}."
+                f"Expected the costs of {self.n_survivors} arms, got {costs.shape[0]}."
             )
         if self.n_used == 0:
             self._origin = costs[0, 0]
         with nogil:
-            for i in range(self.n_alive):
+            for i in range(self.n_survivors):
                 total = 0.0
                 for j in range(costs.shape[1]):
                     total += costs[i, j] - self._origin
@@ -247,7 +247,7 @@ cdef class Arms:
         cdef Quantiles quantiles
 
         start_quantiles(&quantiles, delta)
-        for i in range(self.n_alive):
+        for i in range(self.n_survivors):
             centre = moments[i, 0] / n
             self._mean[i] = self._shift[i] + centre
             variance = max(moments[i, 1] - n * centre * centre, 0.0) / max(n - 1.0, 1.0)
@@ -299,11 +299,13 @@ cdef class Arms:
         cdef double threshold, unseen = 1.0 / self.n_used - 1.0 / n_total, total = 0.0
 
         if unseen <= 0.0:
-            return 1.0 * self.n_alive * n_total
-        for i in range(self.n_alive):
+            return 1.0 * self.n_survivors * n_total
+        for i in range(self.n_survivors):
             self._scratch[i] = self._mean[i]
-        threshold = kth_smallest(&self._scratch[0], self.n_alive, min(k, self.n_alive))
-        for i in range(self.n_alive):
+        threshold = kth_smallest(
+            &self._scratch[0], self.n_survivors, min(k, self.n_survivors)
+        )
+        for i in range(self.n_survivors):
             if isinf(self._radius[i]):
                 total += n_total
             elif self._radius[i] > 0.0:
@@ -328,9 +330,9 @@ cdef class Arms:
         kept : ndarray
             Positions of the survivors among those before.
         """
-        cdef Py_ssize_t n_before = self.n_alive
+        cdef Py_ssize_t n_before = self.n_survivors
 
-        self.n_alive = eliminate(
+        self.n_survivors = eliminate(
             &self._mean[0], &self._radius[0], &self._ids[0], n_before, k, &self._leader,
             &self._kept[0], &self._scratch[0],
         )
@@ -344,7 +346,7 @@ cdef class Arms:
         ids : ndarray
             Survivors to keep, in increasing order.
         """
-        cdef Py_ssize_t i, old, n_before = self.n_alive, leader = -1
+        cdef Py_ssize_t i, old, n_before = self.n_survivors, leader = -1
         cdef const Py_ssize_t[::1] places = np.searchsorted(self.ids, ids)
 
         for i in range(len(places)):
@@ -356,7 +358,7 @@ cdef class Arms:
             self._ids[i] = self._ids[old]
             self._kept[i] = old
         self._leader = leader
-        self.n_alive = len(places)
+        self.n_survivors = len(places)
         self._compact(n_before)
 
     def keep_best(self, Py_ssize_t n):
@@ -368,21 +370,21 @@ cdef class Arms:
             Number of arms to keep.
         """
         ids = self.ids
-        order = np.lexsort((ids, np.asarray(self._total[: self.n_alive])))
+        order = np.lexsort((ids, np.asarray(self._total[: self.n_survivors])))
         self.keep(np.sort(ids[order[:n]]))
 
     cdef object _compact(self, Py_ssize_t n_before):
         """Move the survivors' entries together; return their old positions."""
         cdef Py_ssize_t i, old
 
-        for i in range(self.n_alive):
+        for i in range(self.n_survivors):
             old = self._kept[i]
             self._total[i] = self._total[old]
             self._shift[i] = self._shift[old]
             self._size_before[i] = self._size_before[old]
             self._moments[i] = self._moments[old]
-        kept = np.asarray(self._kept[: self.n_alive]).copy()
-        if self.n_alive < n_before:
+        kept = np.asarray(self._kept[: self.n_survivors]).copy()
+        if self.n_survivors < n_before:
             self._batches = [batch[kept] for batch in self._batches]
         return kept
 
@@ -391,20 +393,20 @@ cdef class Arms:
     ) noexcept nogil:
         """Add columns of a batch to the moments, relative to the present leader."""
         cdef Py_ssize_t i
-        cdef const double* baseline = NULL
+        cdef const double* leader_costs = NULL
 
         if first == last:
             return
         if self._paired:
-            baseline = &costs[self._leader, first]
+            leader_costs = &costs[self._leader, first]
         self._n_before = self._n_summed
         self._n_summed += last - first
-        for i in range(self.n_alive):
+        for i in range(self.n_survivors):
             self._size_before[i] = effective_size(
                 self._moments[i, 1], self._moments[i, 2]
             )
             add_moments(
-                &costs[i, first], baseline, last - first, self._shift[i],
+                &costs[i, first], leader_costs, last - first, self._shift[i],
                 &self._moments[i, 0],
             )
 
@@ -414,7 +416,7 @@ cdef class Arms:
         cdef double total
 
         self._n_summed = 0.0
-        for i in range(self.n_alive):
+        for i in range(self.n_survivors):
             total = 0.0
             for j in range(costs.shape[1]):
                 total += costs[i, j]
@@ -442,14 +444,14 @@ cdef class Arms:
         cdef Py_ssize_t i
         cdef double threshold
 
-        if self.n_alive < k:
-            k = self.n_alive
-        for i in range(self.n_alive):
+        if self.n_survivors < k:
+            k = self.n_survivors
+        for i in range(self.n_survivors):
             self._scratch[i] = self._total[i]
-        threshold = kth_smallest(&self._scratch[0], self.n_alive, k)
+        threshold = kth_smallest(&self._scratch[0], self.n_survivors, k)
         if self._leader >= 0 and self._total[self._leader] == threshold:
             return self._leader
-        for i in range(self.n_alive):
+        for i in range(self.n_survivors):
             if self._total[i] == threshold:
                 return i
         return 0  # not reached: the threshold is one of the totals

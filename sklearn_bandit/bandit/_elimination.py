@@ -55,7 +55,7 @@ class Sampling:
         """Pull the survivors on up to `n_batch` new references; False if none."""
         arms, problem = self.arms, self.problem
         n_batch = min(
-            n_batch, problem.n_total - arms.n_used, problem.affordable(arms.n_alive)
+            n_batch, problem.n_total - arms.n_used, problem.affordable(arms.n_survivors)
         )
         if n_batch < 1:
             return False
@@ -89,7 +89,7 @@ class Sampling:
             if self.n_rounds:
                 self.record()
             return
-        if arms.n_alive * problem.n_total > problem.max_pulls - problem.n_pulls:
+        if arms.n_survivors * problem.n_total > problem.max_pulls - problem.n_pulls:
             return
         ids = arms.ids
         self.means[ids] = problem.exact_means(ids)
@@ -155,7 +155,7 @@ def n_comparisons(n_arms, settings):
 def _is_decided(sampling, settings):
     """Whether the best k are known, exactly or to within the tolerance."""
     arms, k = sampling.arms, settings.k
-    if arms.n_alive == k or sampling.is_exact:
+    if arms.n_survivors == k or sampling.is_exact:
         return True
     order = np.lexsort((arms.ids, arms.means))
     chosen, others = order[:k], order[k:]
@@ -176,4 +176,4 @@ def _is_hopeless(sampling, tol):
     if 2 * arms.n_used > GIVE_UP_SAMPLE * n_total:
         return True
     needed = arms.predicted_pulls(sampling.k, tol, n_total)
-    return needed > GIVE_UP_COST * arms.n_alive * n_total
+    return needed > GIVE_UP_COST * arms.n_survivors * n_total

@@ -14,7 +14,7 @@ from ._elimination import MAX_BATCH
 from ._result import Round
 
 # More samples than this are not counted one by one: no search ends there.
-MAX_SAMPLES = 2.0**53
+MAX_COUNTED = 2.0**53
 
 
 def halve(sampling, max_pulls):
@@ -29,8 +29,8 @@ def halve(sampling, max_pulls):
     """
     arms, k = sampling.arms, sampling.k
     n_rounds = max(1, ceil(log2(arms.n_arms / k)))
-    while arms.n_alive > k:
-        stop = arms.n_used + max(1, max_pulls // (arms.n_alive * n_rounds))
+    while arms.n_survivors > k:
+        stop = arms.n_used + max(1, max_pulls // (arms.n_survivors * n_rounds))
         n_done = sampling.n_rounds + 1
         while arms.n_used < stop:
             if not sampling.sample(min(stop - arms.n_used, MAX_BATCH)):
@@ -41,7 +41,7 @@ def halve(sampling, max_pulls):
         sampling.record()
         if sampling.is_exact:
             break
-        arms.keep_best(max(k, -(-arms.n_alive // 2)))
+        arms.keep_best(max(k, -(-arms.n_survivors // 2)))
         sampling.note_round()
 
 
@@ -99,4 +99,4 @@ def _samples_for(sigma, tol, delta):
     """
     with np.errstate(over="ignore"):
         n_samples = 8 * np.square(sigma / tol) * (log(3) - log(delta))
-    return max(1, ceil(n_samples)) if n_samples < MAX_SAMPLES else inf
+    return max(1, ceil(n_samples)) if n_samples < MAX_COUNTED else inf

@@ -15,7 +15,7 @@ cdef struct ProductPowers:
 
 cdef void add_moments(
     const double* costs,        # of one arm on a batch of references
-    const double* baseline,     # those of the leader (NULL: marginal moments)
+    const double* leader,       # those of the leader (NULL: marginal moments)
     Py_ssize_t n_batch,
     double shift,               # subtracted first, against cancellation
     double* sums,               # sums of the first, second and fourth powers: added to

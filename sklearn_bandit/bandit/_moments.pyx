@@ -19,7 +19,7 @@ cdef inline void _add_powers(double gap, double* sum_2, double* sum_4) noexcept 
 
 cdef void add_moments(
     const double* costs,
-    const double* baseline,
+    const double* leader,
     Py_ssize_t n_batch,
     double shift,
     double* sums,
@@ -30,8 +30,8 @@ cdef void add_moments(
 
     for j in range(n_batch):
         d = costs[j] - shift
-        if baseline != NULL:
-            d -= baseline[j]
+        if leader != NULL:
+            d -= leader[j]
         sum_1 += d
         _add_powers(d, &sum_2, &sum_4)
     sums[0] += sum_1

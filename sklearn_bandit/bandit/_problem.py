@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 
 # How much more than `cost_range` the costs may span by rounding, relative to it.
-ROUNDING = 1e-9
+RANGE_ROUNDING = 1e-9
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Problem:
     _highest: float = -inf
 
     def affordable(self, n_arms):
-        """How many more references the budget allows for so many arms."""
+        """How many more references the budget allows for `n_arms` arms."""
         return (self.max_pulls - self.n_pulls) // n_arms
 
     def costs(self, ids, references):
@@ -73,7 +73,7 @@ class Problem:
         """Radii that need a range are wrong if it is too small."""
         self._lowest = min(self._lowest, costs.min())
         self._highest = max(self._highest, costs.max())
-        if self._highest - self._lowest > self.cost_range * (1 + ROUNDING):
+        if self._highest - self._lowest > self.cost_range * (1 + RANGE_ROUNDING):
             raise ValueError(
                 f"The costs span {self._highest - self._lowest:.6g}, more than "
                 f"cost_range={self.cost_range:.6g}."

@@ -33,8 +33,9 @@ from ..bandit import quantile_table, split_delta, step_delta
 # Arms computed exactly to choose the leader.
 N_LEADING = 8
 
-# As many survivors are computed exactly without further sampling. MNIST, n = 10,000:
-# with 32, 64 and 128 1.13, 1.07 and 1.10 seconds, and 0.34, 0.34 and 0.36 of the pairs.
+# Up to this number, survivors are computed exactly without further sampling. MNIST,
+# n = 10,000: with 32, 64 and 128 it takes 1.13, 1.07 and 1.10 seconds, and 0.34, 0.34
+# and 0.36 of the pairs.
 N_FEW = 64
 
 # From this many blocks of references on, more survivors than `max_exact` are taken for
@@ -43,7 +44,7 @@ N_FEW = 64
 POOR_LEADER = 8
 
 # Rounding of float32 distances, relative to the mean distance.
-ROUNDING = 1e-6
+DISTANCE_ROUNDING = 1e-6
 
 # A search samples at most this many times the distances that `max_exact` arms take, or
 # as many as the second, the pairs of 16,384 samples: it is never cut short where exact
@@ -113,7 +114,7 @@ class BanditSearch:
         )
         leader, loss = clusters.best_addition(smallest(means, N_LEADING))
         costs = clusters.costs(leader)
-        slack = ROUNDING * clusters.in_scale(loss)
+        slack = DISTANCE_ROUNDING * clusters.in_scale(loss)
         arms = self._eliminate(costs, slack, delta, known, loss, build=True)
         arm, _ = clusters.best_addition(np.union1d(arms, [leader]))
         clusters.add(arm)
@@ -128,10 +129,10 @@ class BanditSearch:
         arm, removed, change = clusters.best_swap(smallest(means, N_LEADING))
         loss = clusters.in_scale(abs(clusters.loss))
         if clusters.is_improvement(change, self.tol):
-            costs, slack = clusters.costs(arm, removed), ROUNDING * loss
+            costs, slack = clusters.costs(arm, removed), DISTANCE_ROUNDING * loss
             leaders = [arm]
         else:
-            costs, slack = clusters.present(), (ROUNDING - self.tol) * loss
+            costs, slack = clusters.present(), (DISTANCE_ROUNDING - self.tol) * loss
             leaders = []
         least = min(change, 0.0)
         arms = self._eliminate(costs, slack, delta, known, least, build=False)
@@ -164,7 +165,7 @@ class BanditSearch:
                 if clusters.is_improvement(found - value, self.tol):
                     sample.change_leader(survivors, leader)
                     value = found
-                    slack = ROUNDING * clusters.in_scale(abs(clusters.loss))
+                    slack = DISTANCE_ROUNDING * clusters.in_scale(abs(clusters.loss))
                     leaders.append(arm)
             stop = sample.whole_blocks(GROWTH * survivors.n_used)
             budget -= len(survivors) * (stop - survivors.n_used)
@@ -208,7 +209,7 @@ class BanditSearch:
         return arm, found, clusters.costs(arm, removed)
 
     def _is_few(self, survivors):
-        """Whether the survivors had better be computed exactly than sampled further."""
+        """Whether computing the survivors exactly is cheaper than sampling further."""
         if GROWTH * survivors.n_used >= survivors.n_total:
             return len(survivors) <= self.max_exact or (
                 survivors.n_used == survivors.n_total

@@ -15,26 +15,26 @@ from math import ceil, log2
 import numpy as np
 
 from ..bandit import quantile_table, split_delta
-from ._bandit_pam import ROUNDING, BanditSearch, smallest
+from ._bandit_pam import DISTANCE_ROUNDING, BanditSearch, smallest
 from ._medoid_state import MedoidState
 from ._reference_sample import SampleRows, StopTest
 
 # BUILD and the first descent run on the leading positions alone, as arms and as
-# references: on so many blocks of them, and on so many for each cluster.
+# references: on this number of blocks, and of references for each cluster.
 TRIAL_BLOCKS = 4
 TRIAL_REFERENCES = 100
 
-# Each time that arms are looked at, there are so many times as many of them, until they
-# are all: the swaps that a few arms allow cost little, and are not left to all of them.
+# Each time that arms are looked at, there are this many times as many of them, until
+# they are all: the swaps that a few arms allow cost little, and are made first.
 MORE_ARMS = 8
 
 # Arms of one look, whose exact rows are computed together: as many as a quarter of the
-# block, so that small blocks mean few distances, and at most this many, or so many for
-# each cluster.
+# block, so that small blocks mean few distances, and at most the first number, or the
+# second for each cluster.
 N_CANDIDATES = 32
 CLUSTER_CANDIDATES = 2
 
-# The candidates are chosen among so many times as many of the best.
+# The candidates are chosen among this many times as many of the best.
 POOL = 16
 
 # Least improvement on the sample, relative to the distances, that is worth a swap.
@@ -162,7 +162,7 @@ class EagerSearch(BanditSearch):
         n_most = max(self.sample.n - self._first, 1)
         n_rounds = 2 + max(ceil(log2(n_most / self.sample.block)), 0)
         quantiles = quantile_table(split_delta(delta, 1, 1, n_rounds))
-        slack = (ROUNDING - self.tol) * clusters.in_scale(abs(clusters.loss))
+        slack = (DISTANCE_ROUNDING - self.tol) * clusters.in_scale(abs(clusters.loss))
         return StopTest(clusters, self.n_known, self._first, quantiles, slack)
 
     def _best(self, screened):

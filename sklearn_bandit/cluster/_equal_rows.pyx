@@ -1,4 +1,4 @@
-"""Rows of an array that are equal: their hashes, and whether these told the truth."""
+"""Rows of an array that are equal: found by hashes, and compared."""
 
 import numpy as np
 
@@ -45,7 +45,7 @@ cdef inline uint64_t _hash(const floating* x, Py_ssize_t d) noexcept nogil:
     cdef uint32_t short_bits
     for t in range(d):
         # A zero of either sign has no other bits than that of the sign. It is told by
-        # bits: the compiler may take the sign of a zero for nothing.
+        # bits: the compiler may ignore the sign of a zero.
         if floating is float:
             memcpy(&short_bits, x + t, sizeof(float))
             bits = short_bits if short_bits << 1 else 0

@@ -32,7 +32,7 @@ CHUNK_TILES = 8
 PLAIN_BLOCKS = 2
 
 # Where more than the first share of the arms may improve, and less than the second do
-# by estimate, the arms are screened on twice as many references, up to so many blocks.
+# by estimate, the arms are screened on twice as many references, up to `MOST_BLOCKS`.
 CROWDED_SHARE = 0.25
 GOOD_SHARE = 0.05
 MOST_BLOCKS = 4

@@ -28,14 +28,14 @@ from ._samples import Samples, check_samples, n_samples_of, take_samples
 
 # Samples of the first batch, and of an exact computation at a time.
 BATCH = 512
-CHUNK = 4096
+CHUNK_SAMPLES = 4096
 
 # Silhouettes are in [0, 1] for distances that are not negative.
 RANGE = 1.0
 
 # Distances that are negative by no more than this share of the largest are zero: the
 # correlation distance of equal rows is -2e-16.
-ROUNDING = 1e-6
+NEGATIVE_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def medoid_silhouette(
     indices = np.arange(n_samples) if order is None else order
     values, labels, n_used, radius = [], [], 0, inf
     while n_used < n_samples and (order is None or radius > tol):
-        stop = n_used + CHUNK if order is None else max(2 * n_used, BATCH)
+        stop = n_used + CHUNK_SAMPLES if order is None else max(2 * n_used, BATCH)
         found, nearest = source(indices[n_used:stop])
         values.append(found[0])
         labels.append(nearest[0])
@@ -260,7 +260,7 @@ def choose_n_clusters(source, inertias, sample_weight, delta, random_state):
             values[arm].append(silhouettes)
         return found
 
-    if sample_weight is None and n_candidates > 1 and n_samples > CHUNK:
+    if sample_weight is None and n_candidates > 1 and n_samples > CHUNK_SAMPLES:
         best_arm(
             pull,
             n_candidates,
@@ -271,8 +271,8 @@ def choose_n_clusters(source, inertias, sample_weight, delta, random_state):
             random_state=random_state,
         )
     else:
-        for first in range(0, n_samples, CHUNK):
-            references = np.arange(first, min(first + CHUNK, n_samples))
+        for first in range(0, n_samples, CHUNK_SAMPLES):
+            references = np.arange(first, min(first + CHUNK_SAMPLES, n_samples))
             pull(np.arange(n_candidates), references)
     values = [np.concatenate(v) for v in values]
     n_used = np.array([len(v) for v in values])
@@ -281,7 +281,7 @@ def choose_n_clusters(source, inertias, sample_weight, delta, random_state):
     radii = [
         0.0 if len(v) == n_samples else mean_radius(v, share, n_samples) for v in values
     ]
-    # A clustering that was dropped may have been lucky on its few samples.
+    # A clustering that was dropped may look better on its few samples than it is.
     contenders = np.where(n_used == n_used.max(), means, -inf)
     return SilhouettesByK(
         n_clusters=np.array([len(m) for m in source.medoids]),
@@ -354,7 +354,7 @@ def _check_distances(distances):
     """Refuse what has no silhouettes."""
     if not np.isfinite(distances).all():
         raise ValueError("Silhouettes need finite distances.")
-    if distances.min(initial=0.0) < -ROUNDING * distances.max(initial=0.0):
+    if distances.min(initial=0.0) < -NEGATIVE_ROUNDING * distances.max(initial=0.0):
         raise ValueError("Silhouettes need distances that are not negative.")
 
 

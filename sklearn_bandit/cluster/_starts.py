@@ -177,7 +177,7 @@ class Starts:
             return hand_over(now.medoids, now.loss)
 
         with estimator._progress(n_steps, fitted=fitted, **shown) as progress:
-            # With nobody to tell, telling would take longer than a step of small data.
+            # Without callbacks: reporting takes longer than a step on small data.
             is_watched = estimator.verbose or callbacks_of(estimator)
             step = progress.step if is_watched else nullcontext
             for k in self.candidates:

@@ -16,7 +16,7 @@ from ._equal_rows import hash_rows, n_different
 # Samples up to which copies are not looked for: everything is computed there anyway.
 LEAST_MERGED = 3000
 
-# Copies are looked for in a subset of so many samples, or of this share of all, before
+# Copies are looked for in a subset of this many samples, or this share of all, before
 # they are looked for in all of them: where each sample is there twice, 8 pairs of a
 # million are in such a subset at least.
 N_TRIED = 4096
@@ -106,7 +106,7 @@ def _equal_groups(X, metric, used, n_threads):
     """Return the first of each group of equal rows, and the group of each row."""
     n_tried = max(N_TRIED, int(SHARE_TRIED * len(used)))
     if n_tried < len(used):
-        # Any fixed choice will do, but for one that copies in a row would evade.
+        # Any fixed choice does, except one that misses copies that follow each other.
         tried = np.random.default_rng(0).choice(len(used), n_tried, replace=False)
         hashes = hash_rows(X, used[tried], n_threads)
         if len(np.unique(hashes)) == n_tried:

@@ -218,7 +218,7 @@ class Stratum(NamedTuple):
     first: int
 
     def draw(self, n_here: int) -> np.ndarray:
-        """Return which of the next so many rows are held out."""
+        """Return which of the next `n_here` rows are held out."""
         if self.n_held_out == 0:
             return np.empty(0, dtype=np.uint32)
         last = self.first + n_here

@@ -73,7 +73,7 @@ class Tasks:
     def __exit__(self, kind: Any, *_: Any) -> None:
         futures, self._futures = list(self._futures.values()), {}
         running = [future for future in futures if not future.done()]
-        # After an error or an interrupt nobody waits for what still runs.
+        # After an error or an interrupt, what still runs is not waited for.
         if running and kind is not None and self.client.status == "running":
             self.client.cancel(running, force=True)
         for future in futures:

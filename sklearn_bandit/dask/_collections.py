@@ -20,9 +20,6 @@ from sklearn.utils import check_array
 
 from ._client import Tasks
 
-# Rows that are drawn are numbered by 32 bits.
-MAX_SAMPLES = np.iinfo(np.uint32).max
-
 
 class Block(NamedTuple):
     """Rows of a partition, on a worker.
@@ -198,14 +195,6 @@ def make_partitions(
         dtype,
         expected.names if named else None,
     )
-
-
-def check_n_samples(partitions: Partitions) -> None:
-    """Refuse more rows than can be drawn from."""
-    if partitions.n_samples > MAX_SAMPLES:
-        raise ValueError(
-            f"At most {MAX_SAMPLES} samples are supported, not {partitions.n_samples}."
-        )
 
 
 def is_collection(X: Any) -> bool:

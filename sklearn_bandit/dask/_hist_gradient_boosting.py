@@ -26,12 +26,13 @@ from sklearn_bandit._compat import (
     with_callbacks,
 )
 from sklearn_bandit._core.unchanged import unchanged_on_failure
+from sklearn_bandit._core.validation import check_n_samples
 
 from ._base import DaskEstimator
 from ._boosting_rows import ClusterRows, HeldOutRows, summarize
 from ._boosting_stopping import ClusterStopping
 from ._client import Tasks
-from ._collections import check_n_samples, is_collection, make_partitions
+from ._collections import is_collection, make_partitions
 
 # Most rows that come to the client: 64 samples of the first size. Of 28 features these
 # take .4 GB there (bins twice, targets, raw predictions, gradients).
@@ -106,7 +107,7 @@ class ClusterBoosting(DaskEstimator):
         partitions = make_partitions(
             tasks, X, y, sample_weight, keep_frames=bool(categorical)
         )
-        check_n_samples(partitions)
+        check_n_samples(partitions.n_samples)
         summary = summarize(
             tasks,
             partitions,
@@ -235,7 +236,7 @@ class HistGradientBoostingClassifier(
     ----------
     max_rows : int, default=4194304
         Most rows of the working set, in whole batches of `batch_size`. Where there are
-        more, the model is that of a random sample of so many rows. It bounds the memory
+        more, the model is that of a random sample of this size. It bounds the memory
         of the client and what travels.
     client : distributed.Client or None, default=None
         The client; None for the current one.
@@ -301,7 +302,7 @@ class HistGradientBoostingRegressor(
     ----------
     max_rows : int, default=4194304
         Most rows of the working set, in whole batches of `batch_size`. Where there are
-        more, the model is that of a random sample of so many rows. It bounds the memory
+        more, the model is that of a random sample of this size. It bounds the memory
         of the client and what travels.
     client : distributed.Client or None, default=None
         The client; None for the current one.

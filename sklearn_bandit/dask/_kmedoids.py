@@ -17,12 +17,13 @@ from sklearn.utils import check_random_state
 from sklearn_bandit import cluster
 from sklearn_bandit._compat import MAX_INT, Interval, _fit_context
 from sklearn_bandit._core.unchanged import unchanged_on_failure
+from sklearn_bandit._core.validation import check_n_samples
 from sklearn_bandit.ensemble import draw_share
 
 from ._base import DaskEstimator
 from ._boosting_blocks import check_weights
 from ._client import Tasks
-from ._collections import Block, check_n_samples, make_partitions
+from ._collections import Block, make_partitions
 from ._kmedoids_rounds import Rounds
 from ._sums import add_sums, exact_sum
 
@@ -118,7 +119,7 @@ class BanditKMedoids(
             raise ValueError("Given samples as init are not supported on a cluster.")
         with unchanged_on_failure(self), Tasks(self._resolve_client()) as tasks:
             partitions = make_partitions(tasks, X, None, sample_weight)
-            check_n_samples(partitions)
+            check_n_samples(partitions.n_samples)
             weight = add_sums(list(tasks.gather(tasks.compute(partitions.map(_check)))))
             if not weight > 0:
                 raise ValueError("All sample weights are zero.")

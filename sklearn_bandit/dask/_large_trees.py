@@ -7,7 +7,7 @@ subtree on them.
 
 The sample and the bootstrap draws are functions of the seed and of row numbers, sums
 are sums of integers: the model does not depend on partitions or workers. Bootstrap
-draws are Poisson, row by row, for nobody sees all rows.
+draws are Poisson, row by row, for no process has all rows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from sklearn_bandit.tree._building import (
 from ._client import Tasks
 from ._collections import Block, Partitions
 
-# Values of the sample, if so many fit a worker. 6.7 million rows of ten features;
+# Values of the sample, if a worker has room for them. 6.7 million rows of ten features;
 # not tuned.
 SAMPLE_VALUES = 1 << 26
 

@@ -325,7 +325,7 @@ class BanditForest(
         )
 
     def _growing_options(self, n_trees):
-        """Return what `grow_one` takes for each of so many trees."""
+        """Return what `grow_one` takes for each of `n_trees` trees."""
         return {"draws": self._draws(), "verbose": self.verbose, "n_trees": n_trees}
 
     def _grow_one(self, prepared, index):

@@ -29,15 +29,15 @@ from sklearn_bandit.tree._prediction import (
 )
 
 # Fewer rows than this have no thread of their own. A hundred trees of full depth take
-# three milliseconds for so many (covertype), far more than to wake a thread; not tuned.
+# three milliseconds for them (covertype), far more than to wake a thread; not tuned.
 MIN_ROWS_PER_THREAD = 1000
 
 # To pack a node takes 30 ns, and saves 150 ns for each row and tree (a hundred trees of
 # full depth on the Beijing air data; benchmark predict.forest).
 NODES_PER_ROW = 5
 
-# Fewer values are checked before prediction: numpy takes 10 microseconds for so many,
-# and to have it leave them alone takes 5.
+# Fewer values are checked before prediction: numpy takes 10 microseconds for this
+# number, and to have it leave them alone takes 5.
 MIN_VALUES_UNCHECKED = 1 << 16
 
 VOTING_CONSTRAINTS = {"predict_delta": [Interval(Real, 0.0, 1.0, closed="left")]}
@@ -70,7 +70,7 @@ class ForestPrediction:
         packed_forests.forget(self)
 
     def _n_threads(self, n_rows):
-        """Return the number of threads for so many rows."""
+        """Return the number of threads for `n_rows` rows."""
         most = n_rows // MIN_ROWS_PER_THREAD
         if most <= 1:
             return 1

@@ -26,8 +26,8 @@ FIRST_LOOK = 32
 MOST_GROWTH, LEAST_GROWTH = 0.5, 0.05
 
 # Samples that pairs of trees are compared on: the variance of a tree is an average over
-# them. Of more, so many are drawn; not tuned.
-MAX_SAMPLES = 10_000
+# them. If there are more, this number is drawn; not tuned.
+MAX_COMPARED_ROWS = 10_000
 
 # Tells the draws of these samples from other draws with the seed of the first tree.
 SAMPLE_STREAM = 2
@@ -63,9 +63,9 @@ class Settling:
         rows = np.arange(X.shape[0])
         if weights is not None:
             rows = rows[weights > 0.0]
-        if len(rows) > MAX_SAMPLES:
+        if len(rows) > MAX_COMPARED_ROWS:
             random_state = np.random.RandomState([seed, SAMPLE_STREAM])
-            rows = np.sort(random_state.choice(rows, MAX_SAMPLES, replace=False))
+            rows = np.sort(random_state.choice(rows, MAX_COMPARED_ROWS, replace=False))
         self.rows = rows
         self.X = forest._as_trees_see((X.tocsr() if issparse(X) else X)[rows])
         self.weights = np.ones(len(rows)) if weights is None else weights[rows]

@@ -17,11 +17,11 @@ BATCH_SIZE = 1024
 GIVE_UP_SAMPLE = 0.25
 
 # Influences that are computed at once, 256 MB; more are not sampled either.
-MAX_KEPT = 1 << 25
+MAX_INFLUENCES = 1 << 25
 
 # Differences of influences that are no larger than this, by their squares and relative
 # to the influences, are those of copies.
-ROUNDING = 1e-9
+COPY_ROUNDING = 1e-9
 
 # Values read at once by the exact end.
 MAX_VALUES = 1 << 22
@@ -117,7 +117,8 @@ def _may_sample(n_used, n_total, n_features):
     if n_used == 0:
         return True
     return (
-        2 * n_used <= GIVE_UP_SAMPLE * n_total and 2 * n_used * n_features <= MAX_KEPT
+        2 * n_used <= GIVE_UP_SAMPLE * n_total
+        and 2 * n_used * n_features <= MAX_INFLUENCES
     )
 
 
@@ -193,7 +194,7 @@ class _Pairs:
         second_2 *= second
         fourths -= 4 * (first_2 @ second.T + first @ second_2.T)
         # Copies cannot be told apart; what rounding leaves of them says nothing.
-        self._are_distinct = seconds > ROUNDING * both_2
+        self._are_distinct = seconds > COPY_ROUNDING * both_2
         self._seconds, self._fourths = seconds, fourths
 
     def moments(self, i, j):

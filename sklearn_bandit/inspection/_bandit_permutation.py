@@ -22,9 +22,8 @@ from .._compat import Interval, validate_params
 from .._core.typing import RandomState
 from .._core.validation import check_weights
 from ..bandit import bernstein_radius, best_arm, effective_size, paired_radius
+from ._permutation import MAX_SEED
 from ._sample_scores import SampleScores
-
-MAX_SEED = np.iinfo(np.int32).max
 
 # References of the first batch. Features that act on few rows must show in it.
 BATCH_SIZE = 256
@@ -36,7 +35,7 @@ MAX_VALUES = 1 << 21
 
 # Losses that are kept for pairing, 256 MB. With more of them the search gives up
 # sampling at an eighth of the references; what is sampled is not predicted again.
-MAX_KEPT = 1 << 25
+MAX_KEPT_LOSSES = 1 << 25
 
 
 @validate_params(
@@ -436,7 +435,7 @@ def _select(search, k, delta, tol, random_state):
             search.settle(features, delta, tol / 2, random_state)
             return search.means()[features]
 
-    elif n_features * search.n_references > MAX_KEPT:
+    elif n_features * search.n_references > MAX_KEPT_LOSSES:
         exact = search.finish
     found = best_arm(
         search,

@@ -37,7 +37,7 @@ N_BEST, N_LARGEST = 50, 5
 LOOKS = (512, 2048, 4096, 8192)
 LARGEST_SHARE = 1 / 4
 
-# Searches follow if the first look finds radii of up to so many times the tolerance:
+# Searches follow if the first look finds radii of up to this many times the tolerance:
 # what is known afterwards, and left out, has much of the variance.
 SLACK = 2.0
 

@@ -186,7 +186,7 @@ cdef class Coefficients:
         self.n_chosen += 1
 
     cdef void _solve(self) noexcept nogil:
-        """Coefficients all coefficients anew, by backward substitution."""
+        """Find all coefficients anew, by backward substitution."""
         cdef Py_ssize_t i, j, n = self.n_chosen
         cdef double* row = self.factor + n * (n + 1) // 2
 

@@ -31,7 +31,7 @@ MAX_ROWS_SAMPLED = 1 << 16
 # With fewer rows a sample has no room for two rounds, and all are used.
 MIN_ROWS_SAMPLED = 2 * FIRST_ROWS * RANDOM_COST
 
-# Plain pursuit may choose an atom again: at most so many steps per atom with `tol`.
+# Plain pursuit may choose an atom again: steps per atom with `tol`, at most.
 MAX_STEPS_PER_ATOM = 10
 
 # Between these, squares of entries and their sums are in the range of doubles.
@@ -40,7 +40,8 @@ SAFE_RANGE = 1e-100, 1e100
 # Signals between these are numbers of single precision that are not denormal.
 SINGLE_RANGE = 1e-37, 1e37
 
-# Before an exact fit, supports are guessed from so many rows, up to so many steps.
+# Before an exact fit, supports are guessed from this number of rows, up to this number
+# of steps.
 GUESS_ROWS = 4_096
 MAX_STEPS_GUESSED = 32
 
@@ -456,14 +457,8 @@ class BanditMatchingPursuit(
         candidates = elimination.choose(coefficients, signal, intercept, delta, limit)
         if len(candidates) == 1 and limit > 0:
             return int(candidates[0])
-        candidates.sort()  # the first of equal ones wins
-        correlations = np.abs(gram.correlations(candidates, signal, coefficients))
-        best = int(np.argmax(correlations))
-        atom = int(candidates[best])
-        # What is left of a signal in the span of the support is rounding.
-        if correlations[best] <= gram.rounding(atom, signal):
-            return None
-        return atom
+        candidates.sort()
+        return gram.best_atom(candidates, signal, coefficients)
 
     def _store(self, solutions, coefs, intercepts, y_ndim):
         """Set the attributes; return whether there were enough atoms for all."""

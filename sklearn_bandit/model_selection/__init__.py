@@ -7,7 +7,7 @@ on.
 
 - ``_grid``, ``_randomized``: the estimators
 - ``_search``: the course of a race, inside scikit-learn's ``fit``
-- ``_race``: its statistics: radii of paired differences that respect folds
+- ``_race``: who is dropped, by radii of means over folds
 - ``_scorers``: scores with what every sample contributed to them
 - ``_folds``: folds one at a time
 - ``_results``: ``cv_results_`` of candidates with different numbers of folds

@@ -100,7 +100,7 @@ def race_results(format_results, outcomes, race, dropped_after):
                 stacklevel=2,
             )
         if key.startswith("test"):
-            results[f"rank_{key}"] = _ranks(means, n_done, race.alive)
+            results[f"rank_{key}"] = _ranks(means, n_done, race.is_survivor)
     return results
 
 
@@ -118,13 +118,13 @@ def _store_moments(results, key, values, is_done):
     return means
 
 
-def _ranks(means, n_done, alive):
+def _ranks(means, n_done, is_survivor):
     """Rank survivors first, then by the folds done, then by mean; NaN last."""
     failed = np.isnan(means)
     if failed.all():
         return np.ones(len(means), dtype=np.int32)
-    order = np.lexsort((-np.where(failed, 0, means), -n_done, ~alive, failed))
-    keys = np.column_stack([failed, ~alive, -n_done, -np.where(failed, 0, means)])
+    order = np.lexsort((-np.where(failed, 0, means), -n_done, ~is_survivor, failed))
+    keys = np.column_stack([failed, ~is_survivor, -n_done, -np.where(failed, 0, means)])
     keys[failed] = [1, 0, 0, 0]
     new = np.any(keys[order][1:] != keys[order][:-1], axis=1)
     place = np.empty(len(means))

@@ -161,18 +161,19 @@ class _Course:
         race = self.race
         for place in range(race.n_folds):
             if place:
-                self._run_fold(place, np.flatnonzero(race.alive), context)
+                self._run_fold(place, np.flatnonzero(race.is_survivor), context)
             race.eliminate()
-            if not race.alive.any() and not self._revive(place, context):
+            if not race.is_survivor.any() and not self._revive(place, context):
                 # No candidate has a mean any more. Without a single fit, the next fold
                 # tells whether the data or one fold of them cannot be fitted.
                 if self._has_outcomes():
                     break
-                race.alive[:] = True
-            self.dropped_after[~race.alive & (self.dropped_after == 0)] = place + 1
-            self.dropped_after[race.alive] = 0
+                race.is_survivor[:] = True
+            is_new = ~race.is_survivor & (self.dropped_after == 0)
+            self.dropped_after[is_new] = place + 1
+            self.dropped_after[race.is_survivor] = 0
             if self.search.verbose > 0:
-                n_left = np.count_nonzero(race.alive)
+                n_left = np.count_nonzero(race.is_survivor)
                 print(
                     f"{place + 1} of {race.n_folds} folds done: "
                     f"{n_left} of {len(self.candidates)} candidates left"
@@ -196,7 +197,7 @@ class _Course:
             missing = back[~race.is_done[back, fold]]
             if len(missing):
                 self._run_fold(earlier, missing, context)
-        race.alive[back] = True
+        race.is_survivor[back] = True
         return len(back) > 0
 
     def _run_fold(self, place, ids, context):

@@ -7,7 +7,7 @@ MAX_SCORES = 1 << 24
 
 
 def query_parts(n_queries, n_scores):
-    """Yield slices of queries, so many that their scores may be held together.
+    """Yield slices of queries whose scores may be held together.
 
     Parameters
     ----------

@@ -5,6 +5,10 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
+# When a larger share of the rows that are laid out together was removed, the others are
+# laid out anew.
+MOST_REMOVED = 0.5
+
 
 def check_n_neighbors(k, n_others):
     """Return the number of neighbours, if there are as many."""

@@ -149,7 +149,7 @@ cdef simd_void _pull_blocks(
     Py_ssize_t n,
     float* values,
 ) noexcept nogil:
-    """Rewards of all survivors on some blocks, one row of `last` values a survivor.
+    """Products of all survivors on some blocks, one row of `last` values a survivor.
 
     Blocks lie far apart in memory: those of the next atom are prefetched while the
     ones of this atom are multiplied.
@@ -182,7 +182,7 @@ cdef void _pull(
     Py_ssize_t last,
     float* values,
 ) noexcept nogil:
-    """Rewards of one atom on single coordinates (its own entries if ordered)."""
+    """Products of one atom on single coordinates (its own entries if ordered)."""
     cdef Py_ssize_t u
 
     if references.sampling == WEIGHTED:
@@ -200,7 +200,7 @@ cdef bint _means(
     const floating* query,
     Survivors* survivors,
 ) noexcept nogil:
-    """Negative mean rewards; for ordered references, negative products so far.
+    """Mean costs; for ordered references, minus the products so far.
 
     Returns False if one of them is not finite.
     """
@@ -310,7 +310,7 @@ cdef void _rigorous_radii(
     Py_ssize_t n_used,
     Survivors* survivors,
 ) noexcept nogil:
-    """Radii of each atom's own mean that hold for any data: rewards are bounded."""
+    """Radii of each atom's own mean that hold for any data: costs are bounded."""
     cdef Py_ssize_t i, u
     cdef double reward_range, mean
     cdef double sums[2]

@@ -285,7 +285,7 @@ def _references(index, query, stats, request):
     """Say what is sampled for one query, and in which order."""
     d = index.n_features
     if request.sampling == "weighted":
-        # With replacement; the sum over all coordinates is the mean of the rewards.
+        # With replacement; the sum over all coordinates is the mean of the products.
         sizes = np.abs(query, dtype=np.float64)
         probabilities = (sizes / stats[2]) ** (2 * request.beta)
         probabilities /= probabilities.sum()

@@ -22,6 +22,7 @@ from sklearn.utils.random import sample_without_replacement
 
 from .._core.thread_start import keep_threads
 from ..bandit import LEAST_EFFECTIVE_SIZE
+from ._calls import MOST_REMOVED
 from ._description import describe_atoms
 from ._gemv import scan
 from ._search import Searcher
@@ -70,9 +71,6 @@ SAFE_RANGE = {
     np.dtype(np.float32): (1e-15, 1e15),
     np.dtype(np.float64): (1e-120, 1e120),
 }
-
-# When a larger share of the added atoms was removed, the others are copied together.
-MOST_REMOVED = 0.5
 
 # Entries of added atoms may be larger than the fitted ones by this factor: their fourth
 # powers are summed up in single precision.

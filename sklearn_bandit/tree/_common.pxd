@@ -3,8 +3,9 @@
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from sklearn_bandit._core.bin_lookup cimport MISSING_BIN
+
 cdef enum:
-    MISSING_BIN = 255   # bin of a missing value
     MISSING_RANK = 65535    # rank of a missing value
     UNKNOWN_BIN = -1    # Split.next_bin: to be found when the rows are divided
     N_SLOTS = 256       # cells in the histogram of a feature: 255 bins, missing values

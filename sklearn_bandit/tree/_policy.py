@@ -78,13 +78,13 @@ class SamplingPolicy:
     # (`forest.solvers`).
     min_subsampled_per_leaf: int = 8192
 
-    # Up to so many samples, the values that share a bin are ranked, so that splits are
-    # as fine as scikit-learn's. Twenty continuous features, one thread: with ranks a
-    # full tree took 2.8 times as long as with bins alone at 8,000 rows, 2.9 at 20,000
+    # Up to this number of samples, values that share a bin are ranked, so that splits
+    # are as fine as scikit-learn's. Twenty continuous features, one thread: with ranks
+    # a full tree took 2.8 times as long as with bins alone at 8,000 rows, 2.9 at 20,000
     # and 4.0 at 32,767, a forest 1.7, 2.1 and 2.8 times (`forest.small`: 1.1); that is
     # a seventh to a tenth of scikit-learn's time, a third to a quarter. Where there are
     # more rows a bin holds more than a hundred of them, and which of these a threshold
-    # is at makes no difference to speak of. (Ranks have 16 bits: no more than this.)
+    # is at makes little difference. (Ranks have 16 bits: no more than this.)
     ranked_rows: int = 32_767
 
     # Values that are ranked at most: ranks and what they stand for take 6 to 10 bytes
@@ -171,7 +171,7 @@ class SamplingPolicy:
         return max(self.min_divided_values // n_features, 2 * n_sampled)
 
     def has_rows_to_subsample(self, n_samples, n_leaves):
-        """Whether a subsample has enough rows for a tree of so many leaves."""
+        """Whether a subsample has enough rows for a tree of `n_leaves` leaves."""
         n_needed = n_leaves * self.min_subsampled_per_leaf
         return n_needed * self.subsample_stride <= n_samples
 

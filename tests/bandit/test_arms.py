@@ -71,20 +71,20 @@ def test_elimination_keeps_histories_aligned():
     arms = Arms(N_ARMS, paired=True)
     quality = rng.permutation(np.arange(N_ARMS)) * 0.15
     history = np.empty((N_ARMS, 0))
-    alive = np.arange(N_ARMS)
+    survivors = np.arange(N_ARMS)
     for size in (64, 64, 128, 256, 512):
         batch = quality[:, None] + rng.standard_normal((N_ARMS, size))
         history = np.hstack([history, batch])
-        arms.add(batch[alive], 2)
+        arms.add(batch[survivors], 2)
         arms.update_radii("paired", 0.01, np.inf)
         kept = arms.eliminate(2)
-        alive = alive[kept]
-        assert_array_equal(arms.ids, alive)
-        costs = history[alive]
+        survivors = survivors[kept]
+        assert_array_equal(arms.ids, survivors)
+        costs = history[survivors]
         leader = np.argsort(costs.mean(axis=1))[1]
         assert_allclose(arms.gaps, direct(costs, leader, 0.01, np.inf)[0], atol=1e-9)
-    assert 2 <= len(alive) < N_ARMS
-    assert {int(np.argmin(quality))} <= set(alive)
+    assert 2 <= len(survivors) < N_ARMS
+    assert {int(np.argmin(quality))} <= set(survivors)
 
 
 def test_an_arm_falls_by_the_kth_upper_bound():
@@ -99,7 +99,7 @@ def test_an_arm_falls_by_the_kth_upper_bound():
         bar = np.sort(gaps + radii)[k - 1]
         arms.eliminate(k)
         assert_array_equal(arms.ids, np.flatnonzero(gaps - radii <= bar))
-        assert k <= arms.n_alive < N_ARMS
+        assert k <= arms.n_survivors < N_ARMS
 
 
 def test_equal_arms_all_survive():
@@ -107,7 +107,7 @@ def test_equal_arms_all_survive():
     arms.add(np.tile(np.random.default_rng(0).random(100), (N_ARMS, 1)), 1)
     arms.update_radii("paired", 0.01, np.inf)
     arms.eliminate(1)
-    assert arms.n_alive == N_ARMS
+    assert arms.n_survivors == N_ARMS
 
 
 def test_wrong_number_of_rows():

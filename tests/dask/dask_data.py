@@ -1,5 +1,6 @@
 """Data and comparisons that several test modules use."""
 
+import threading
 import time
 
 import dask.array as da
@@ -63,3 +64,21 @@ def bytes_received(client):
         return sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
 
     return sum(client.run(on_worker).values())
+
+
+def when_there_is(client, name, action, seconds=60):
+    """Act as soon as a task of this name has a result."""
+
+    def is_there(dask_scheduler):
+        tasks = dask_scheduler.tasks.items()
+        return any(name in key and task.state == "memory" for key, task in tasks)
+
+    def watch():
+        end = time.monotonic() + seconds
+        while not client.run_on_scheduler(is_there) and time.monotonic() < end:
+            time.sleep(0.01)
+        action()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    return thread

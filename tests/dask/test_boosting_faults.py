@@ -2,12 +2,10 @@
 
 import os
 import signal
-import threading
-import time
 
 import numpy as np
 import pytest
-from dask_data import make_collections, wait_until_empty
+from dask_data import make_collections, wait_until_empty, when_there_is
 from distributed import Client, LocalCluster
 
 from sklearn_bandit import ensemble
@@ -26,24 +24,6 @@ def own_cluster():
         Client(cluster) as client,
     ):
         yield client
-
-
-def when_there_is(client, name, action, seconds=60):
-    """Act as soon as a task of this name has a result."""
-
-    def is_there(dask_scheduler):
-        tasks = dask_scheduler.tasks.items()
-        return any(name in key and task.state == "memory" for key, task in tasks)
-
-    def watch():
-        end = time.monotonic() + seconds
-        while not client.run_on_scheduler(is_there) and time.monotonic() < end:
-            time.sleep(0.01)
-        action()
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    return thread
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")

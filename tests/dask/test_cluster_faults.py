@@ -2,11 +2,14 @@
 
 import os
 import signal
-import threading
-import time
 
 import pytest
-from dask_data import assert_same_forest, make_collections, wait_until_empty
+from dask_data import (
+    assert_same_forest,
+    make_collections,
+    wait_until_empty,
+    when_there_is,
+)
 from distributed import Client, LocalCluster
 
 from sklearn_bandit import ensemble
@@ -21,24 +24,6 @@ def local():
     return ensemble.RandomForestClassifier(**PARAMETERS).fit(X, y)
 
 
-def when_growing(client, action, seconds=60):
-    """Act as soon as a tree has been grown."""
-
-    def has_grown(dask_scheduler):
-        states = [t.state for k, t in dask_scheduler.tasks.items() if "grow_some" in k]
-        return "memory" in states
-
-    def watch():
-        end = time.monotonic() + seconds
-        while not client.run_on_scheduler(has_grown) and time.monotonic() < end:
-            time.sleep(0.01)
-        action()
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    return thread
-
-
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_killed_worker(local):
     """What it held is computed again, elsewhere; the forest is the same."""
@@ -51,7 +36,9 @@ def test_killed_worker(local):
         X, y = make_collections()
         pids = client.run(os.getpid)
         killed = min(pids.values())
-        thread = when_growing(client, lambda: os.kill(killed, signal.SIGKILL))
+        thread = when_there_is(
+            client, "grow_some", lambda: os.kill(killed, signal.SIGKILL)
+        )
         forest = RandomForestClassifier(**PARAMETERS).fit(X, y)
         thread.join()
         assert_same_forest(forest, local)
@@ -63,7 +50,7 @@ def test_interrupted_client(process_client, interrupt):
     X, y = make_collections()
     forest = RandomForestClassifier(n_estimators=3000, random_state=0)
     with Client(process_client.scheduler.address) as other:
-        thread = when_growing(other, lambda: interrupt.send_after(0))
+        thread = when_there_is(other, "grow_some", lambda: interrupt.send_after(0))
         with pytest.raises(KeyboardInterrupt):
             forest.fit(X, y)
         thread.join()

@@ -56,6 +56,19 @@ def test_mu_by_hand():
     assert solve_mu(np.zeros(3), 2) == 0.0
 
 
+@pytest.mark.parametrize("n", [5, 1000, 16_387])
+@pytest.mark.parametrize("power", [0.0, 1.0, 4.0])
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.9])
+def test_probabilities_add_up_to_the_size(n, power, share):
+    scores = np.random.default_rng(n).exponential(size=n) ** power
+    size = max(1.0, share * n)
+    mu = solve_mu(scores, size)
+    assert_allclose(np.minimum(1.0, scores / mu).sum(), size, rtol=1e-9)
+    # What has no score, or none that is a number, changes nothing.
+    odd = np.concatenate([scores, [0.0, np.nan, -1.0]])
+    assert_allclose(solve_mu(odd, size), mu, rtol=1e-12)
+
+
 @pytest.mark.parametrize("n_trees", [1, 3])
 def test_probabilities_by_hand(n_trees):
     pairs, curvature = make_pairs(n_trees, 10_000), 0.7

@@ -15,7 +15,11 @@ from sklearn_bandit.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
-from sklearn_bandit.ensemble._boosting._sampling.array_rows import split_rows
+from sklearn_bandit.ensemble._boosting._sampling.array_rows import (
+    split_rows,
+    take_rows,
+)
+from sklearn_bandit.ensemble._boosting._sampling.row_weight import rarest_class
 
 
 @pytest.mark.parametrize("n_classes", [None, 2, 5])
@@ -91,3 +95,18 @@ def test_a_file_larger_than_memory_is_not_copied(tmp_path, is_classifier):
     # Room for bytes instead of numbers, and for what is kept of a row beside them.
     assert run_apart(fit_memory_map, path, is_classifier, 0.45) == (0, True)
     assert run_apart(fit_memory_map, path, is_classifier, 0.05) == (0, False)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
+@pytest.mark.parametrize("counts", [(7, 3), (3, 7), (10, 0), (0, 10), (4, 0, 2, 5)])
+def test_rarest_class_that_there_is(dtype, counts):
+    y = np.repeat(np.arange(len(counts)), counts).astype(dtype)
+    assert rarest_class(y) == min(count for count in counts if count)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_rows_are_taken_in_parts(order, n_threads):
+    X = np.asarray(np.random.default_rng(0).normal(size=(100, 4)), order=order)
+    rows = np.array([99, 3, 3, 0, 50])
+    assert_array_equal(take_rows(X, rows, n_threads), X[rows])

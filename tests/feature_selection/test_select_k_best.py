@@ -212,7 +212,7 @@ def test_memory_is_bounded(monkeypatch):
     """Where influences would not fit, the survivors are scored on all rows."""
     X, target = planted(20_000, 12, 6, seed=0)
     module = "sklearn_bandit.feature_selection._search"
-    monkeypatch.setattr(f"{module}.MAX_KEPT", 2000)
+    monkeypatch.setattr(f"{module}.MAX_INFLUENCES", 2000)
     monkeypatch.setattr(f"{module}.MAX_VALUES", 5000)
     for score_func in ("mutual_info", "f", product):
         options = {"score_func": score_func, "random_state": 0}

@@ -38,6 +38,10 @@ class Refused(Exception):
     """The estimator refused the input by a clear error."""
 
 
+class NotApplicable(Exception):
+    """A case has nothing that the test could look at."""
+
+
 def attempt(function, *args, **kwargs):
     """Call a function; raise `Refused` for a clear error, and what it is otherwise."""
     try:
@@ -46,6 +50,14 @@ def attempt(function, *args, **kwargs):
         if not isinstance(error, MemoryError) and RAW.search(str(error)):
             raise
         raise Refused(str(error)) from error
+
+
+def accepted(function, *args, **kwargs):
+    """Call a function; end the test, which holds, if it raises `Refused`."""
+    try:
+        return function(*args, **kwargs)
+    except Refused as refusal:
+        raise NotApplicable from refusal
 
 
 def build(case):
@@ -118,6 +130,12 @@ def weight_of_nodes(tree, X, weights):
         if children[node, 0] >= 0:
             totals[node] = totals[children[node]].sum()
     return totals
+
+
+def require_equal_fits(fitted, case):
+    """Fail if two fits of a case differ in what they would write to a file."""
+    first = accepted(fitted, case)[0]
+    require_equal_pickles(first, fitted(case)[0])
 
 
 def require_equal_pickles(first, second):

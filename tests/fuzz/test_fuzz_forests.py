@@ -2,17 +2,16 @@
 
 import numpy as np
 from fuzz_checks import (
-    Refused,
-    build,
+    accepted,
     fitted,
     require_answers,
-    require_equal_pickles,
+    require_equal_fits,
     weight_of_nodes,
 )
 from fuzz_profile import fuzzed
 from fuzz_strategies import FORESTS, PLAIN, learning_cases
 from sklearn.base import is_classifier
-from test_fuzz_trees import ANY_WEIGHTS, MISSING, check_monotone
+from test_fuzz_trees import ANY_WEIGHTS, MISSING, build_monotone, check_monotone
 
 from sklearn_bandit._compat import validate_X_predict
 from sklearn_bandit.ensemble._forest_prediction import average_trees
@@ -34,11 +33,8 @@ SMALL = {"most_rows": 513, "most_features": 33}
     n_short=60,
 )
 def test_an_answer_or_a_clear_error(case):
-    try:
-        forest, X, _, _ = fitted(case)
-        require_answers(forest, X)
-    except Refused:
-        return
+    forest, X, _, _ = accepted(fitted, case)
+    accepted(require_answers, forest, X)
     assert np.isfinite(forest.feature_importances_).all()
 
 
@@ -55,11 +51,8 @@ def test_an_answer_or_a_clear_error(case):
     n_short=30,
 )
 def test_categories_give_an_answer_or_a_clear_error(case):
-    try:
-        forest, X, _, _ = fitted(case)
-        require_answers(forest, X)
-    except Refused:
-        return
+    forest, X, _, _ = accepted(fitted, case)
+    accepted(require_answers, forest, X)
     codes = forest.category_encoder_.codes_[0]
     assert not np.isinf(codes).any()
 
@@ -76,10 +69,7 @@ def test_categories_give_an_answer_or_a_clear_error(case):
     n_short=25,
 )
 def test_rows_take_the_path_that_they_were_grown_on(case):
-    try:
-        forest, X, _, _ = fitted(case)
-    except Refused:
-        return
+    forest, X, _, _ = accepted(fitted, case)
     if "Patches" in case["estimator"]:
         return  # rows of the forest are those of the patch
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float32)
@@ -103,10 +93,7 @@ def test_rows_take_the_path_that_they_were_grown_on(case):
     n_short=20,
 )
 def test_root_weights_are_those_of_the_rows(case):
-    try:
-        forest, X, _, weights = fitted(case)
-    except Refused:
-        return
+    forest, X, _, weights = accepted(fitted, case)
     if "Patches" in case["estimator"]:
         return
     total = len(X) if weights is None else weights.sum()
@@ -127,13 +114,7 @@ def test_root_weights_are_those_of_the_rows(case):
     n_short=25,
 )
 def test_monotone_where_asked(case):
-    forest, X, y, weights = build(case)
-    if is_classifier(forest):
-        y = (np.unique(y, return_inverse=True)[1] > 0).astype(int)
-        if len(np.unique(y)) < 2:
-            return
-    signs = np.random.default_rng(case["X"]["seed"]).integers(-1, 2, X.shape[1])
-    forest.set_params(monotonic_cst=signs)
+    forest, X, y, weights, signs = build_monotone(case)
     try:
         forest.fit(X, y, weights)
         if is_classifier(forest) and len(forest.classes_) != 2:
@@ -155,11 +136,7 @@ def test_monotone_where_asked(case):
     )
 )
 def test_equal_fits_have_equal_pickles(case):
-    try:
-        first, second = fitted(case)[0], fitted(case)[0]
-    except Refused:
-        return
-    require_equal_pickles(first, second)
+    require_equal_fits(fitted, case)
 
 
 @fuzzed(
@@ -174,10 +151,7 @@ def test_equal_fits_have_equal_pickles(case):
     )
 )
 def test_any_number_of_jobs_grows_the_same_forest(case):
-    try:
-        first, X, _, _ = fitted(case, n_jobs=1)
-    except Refused:
-        return
+    first, X, _, _ = accepted(fitted, case, n_jobs=1)
     for n_jobs in (2, 3):
         other = fitted(case, n_jobs=n_jobs)[0]
         for tree, same in zip(first.estimators_, other.estimators_, strict=True):
@@ -200,10 +174,7 @@ def test_any_number_of_jobs_grows_the_same_forest(case):
     n_short=25,
 )
 def test_packed_trees_predict_as_the_trees_themselves(case):
-    try:
-        forest, X, _, _ = fitted(case)
-    except Refused:
-        return
+    forest, X, _, _ = accepted(fitted, case)
     method = "predict_proba" if is_classifier(forest) else "predict"
     # The second call packs the trees, if the first did not.
     answers = [getattr(forest, method)(X) for _ in range(2)]

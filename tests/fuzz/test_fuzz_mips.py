@@ -1,7 +1,7 @@
 """BanditMIPS of any parameters on any atoms and queries."""
 
 import numpy as np
-from fuzz_checks import Refused, attempt, require_equal_pickles, require_finite
+from fuzz_checks import accepted, attempt, require_equal_fits, require_finite
 from fuzz_data import lay_out, make_matrix
 from fuzz_profile import fuzzed
 from fuzz_strategies import PLAIN_VALUES, search_cases
@@ -53,20 +53,14 @@ def require_products(atoms, queries, products, indices, exact):
     n_short=60,
 )
 def test_an_answer_or_a_clear_error(case):
-    try:
-        _, atoms, _, products, indices = answer(case)
-    except Refused:
-        return
+    _, atoms, _, products, indices = accepted(answer, case)
     require_finite("products", products)
     assert ((indices >= 0) & (indices < len(atoms))).all()
 
 
 @fuzzed(search_cases(values=(*PLAIN_VALUES, "wide", "offset")), n_short=40)
 def test_products_are_those_of_the_atoms(case):
-    try:
-        _, atoms, queries, products, indices = answer(case)
-    except Refused:
-        return
+    _, atoms, queries, products, indices = accepted(answer, case)
     require_products(atoms, queries, products, indices, exact=False)
 
 
@@ -78,10 +72,7 @@ def test_products_are_those_of_the_atoms(case):
     n_short=40,
 )
 def test_exact_search_finds_the_largest(case):
-    try:
-        _, atoms, queries, products, indices = answer(case)
-    except Refused:
-        return
+    _, atoms, queries, products, indices = accepted(answer, case)
     require_products(atoms, queries, products, indices, exact=True)
 
 
@@ -93,10 +84,7 @@ def test_exact_search_finds_the_largest(case):
     )
 )
 def test_atoms_come_and_go(case):
-    try:
-        model, atoms, queries, _, _ = answer(case)
-    except Refused:
-        return
+    model, atoms, queries, _, _ = accepted(answer, case)
     rng = np.random.default_rng(case["X"]["seed"])
     dtype = model._index.dtype
     ids = np.arange(len(atoms))
@@ -120,19 +108,12 @@ def test_atoms_come_and_go(case):
 
 @fuzzed(search_cases(values=PLAIN_VALUES, layouts=("C",)))
 def test_equal_fits_have_equal_pickles(case):
-    try:
-        first, second = answer(case)[0], answer(case)[0]
-    except Refused:
-        return
-    require_equal_pickles(first, second)
+    require_equal_fits(answer, case)
 
 
 @fuzzed(search_cases(values=PLAIN_VALUES, layouts=("C",)))
 def test_any_number_of_jobs_gives_the_same_answer(case):
-    try:
-        *_, products, indices = answer(case, n_jobs=1)
-    except Refused:
-        return
+    *_, products, indices = accepted(answer, case, n_jobs=1)
     for n_jobs in (2, 3):
         *_, other, others = answer(case, n_jobs=n_jobs)
         np.testing.assert_array_equal(indices, others)

@@ -4,11 +4,12 @@ from itertools import pairwise
 
 import numpy as np
 from fuzz_checks import (
-    Refused,
+    NotApplicable,
+    accepted,
     build,
     fitted,
     require_answers,
-    require_equal_pickles,
+    require_equal_fits,
     weight_of_nodes,
 )
 from fuzz_profile import fuzzed
@@ -39,11 +40,8 @@ def require_paths(tree, X, weights):
     learning_cases(TREES, missing=MISSING, infinite=True, most_outputs=3), n_short=60
 )
 def test_an_answer_or_a_clear_error(case):
-    try:
-        tree, X, y, weights = fitted(case)
-        predicted = require_answers(tree, X)
-    except Refused:
-        return
+    tree, X, y, weights = accepted(fitted, case)
+    predicted = accepted(require_answers, tree, X)
     assert np.isfinite(tree.tree_.impurity).all()
     assert np.isfinite(tree.tree_.value).all()
     if not is_classifier(tree):
@@ -65,11 +63,20 @@ def test_an_answer_or_a_clear_error(case):
     n_short=40,
 )
 def test_rows_take_the_path_that_they_were_grown_on(case):
-    try:
-        tree, X, _, weights = fitted(case)
-    except Refused:
-        return
+    tree, X, _, weights = accepted(fitted, case)
     require_paths(tree, X, weights)
+
+
+def build_monotone(case):
+    """Return what `build` does, of two classes at most, and constraints at random."""
+    model, X, y, weights = build(case)
+    if is_classifier(model):
+        y = (np.unique(y, return_inverse=True)[1] > 0).astype(int)
+        if len(np.unique(y)) < 2:
+            raise NotApplicable
+    signs = np.random.default_rng(case["X"]["seed"]).integers(-1, 2, X.shape[1])
+    model.set_params(monotonic_cst=signs)
+    return model, X, y, weights, signs
 
 
 def check_monotone(model, X, signs, levels=7):
@@ -105,13 +112,7 @@ def check_monotone(model, X, signs, levels=7):
     n_short=40,
 )
 def test_monotone_where_asked(case):
-    tree, X, y, weights = build(case)
-    if is_classifier(tree):
-        y = (np.unique(y, return_inverse=True)[1] > 0).astype(int)
-        if len(np.unique(y)) < 2:
-            return
-    signs = np.random.default_rng(case["X"]["seed"]).integers(-1, 2, X.shape[1])
-    tree.set_params(monotonic_cst=signs)
+    tree, X, y, weights, signs = build_monotone(case)
     try:
         tree.fit(X, y, weights)
     except ValueError as error:
@@ -147,10 +148,7 @@ def test_a_row_of_no_weight_is_not_there(case):
     used = weights > 0
     if is_classifier(tree) and set(y) != set(y[used]):
         return  # classes are counted in all rows, as by scikit-learn
-    try:
-        tree, X, y, weights = fitted(case)
-    except Refused:
-        return
+    tree, X, y, weights = accepted(fitted, case)
     other = build(case)[0].fit(X[used], y[used], weights[used])
     np.testing.assert_array_equal(other.tree_.feature, tree.tree_.feature)
     np.testing.assert_array_equal(other.tree_.threshold, tree.tree_.threshold)
@@ -159,11 +157,7 @@ def test_a_row_of_no_weight_is_not_there(case):
 
 @fuzzed(learning_cases(TREES, missing=MISSING, weights=ANY_WEIGHTS, most_outputs=2))
 def test_equal_fits_have_equal_pickles(case):
-    try:
-        first, second = fitted(case)[0], fitted(case)[0]
-    except Refused:
-        return
-    require_equal_pickles(first, second)
+    require_equal_fits(fitted, case)
 
 
 @fuzzed(
@@ -178,10 +172,7 @@ def test_equal_fits_have_equal_pickles(case):
 )
 def test_layout_and_precision_do_not_matter(case):
     """Layouts of one matrix, and float64 of float32 values, give the same tree."""
-    try:
-        tree, X, y, weights = fitted(case)
-    except Refused:
-        return
+    tree, X, y, weights = accepted(fitted, case)
     X = dense(X)
     other = build(case)[0].fit(np.ascontiguousarray(X, dtype=float), y, weights)
     np.testing.assert_array_equal(other.tree_.feature, tree.tree_.feature)

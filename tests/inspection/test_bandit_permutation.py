@@ -154,7 +154,7 @@ def test_large_searches_predict_nothing_twice(monkeypatch):
     options = {"n_repeats": 1, "k": 5, "random_state": 0}
     kept = bandit_permutation_importance(model, X, y, **options)
     module = "sklearn_bandit.inspection._bandit_permutation"
-    monkeypatch.setattr(f"{module}.MAX_KEPT", 0)
+    monkeypatch.setattr(f"{module}.MAX_KEPT_LOSSES", 0)
     monkeypatch.setattr(f"{module}.MAX_VALUES", 1000)
     result = bandit_permutation_importance(model, X, y, **options)
     assert result.n_predictions <= X.size + len(X)

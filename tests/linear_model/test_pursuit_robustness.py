@@ -117,3 +117,31 @@ def test_failed_fits_change_nothing(monkeypatch):
         estimator.fit(X[:, :5], y)
     assert vars(estimator).keys() == before.keys()
     assert all(vars(estimator)[name] is before[name] for name in before)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("precompute", [False, True])
+@pytest.mark.parametrize("n_rows", [3, 511, 5000])
+def test_rounding_of_constant_columns_takes_no_coefficient(n_rows, precompute, dtype):
+    X = np.tile(np.array([0.1, 1 / 3, 7.7], dtype=dtype), (n_rows, 1))
+    y = np.full(n_rows, 0.7, dtype=dtype)
+    model = BanditMatchingPursuit(n_nonzero_coefs=2, precompute=precompute, delta=0.0)
+    model.set_params(fit_intercept=True)
+    with pytest.warns(RuntimeWarning, match="ended early"):
+        model.fit(X, y)
+    assert not model.coef_.any()
+    np.testing.assert_allclose(model.intercept_, y[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("precompute", [False, True])
+def test_an_atom_is_found_beside_a_huge_constant(precompute):
+    rng = np.random.default_rng(0)
+    X = np.asfortranarray(rng.normal(size=(5000, 3)))
+    y = X[:, 2].copy()
+    X[:, 2] *= 1e-6
+    X[:, 0] = 1e9 / 3
+    X[:, 1] *= 1e-7
+    model = BanditMatchingPursuit(n_nonzero_coefs=1, precompute=precompute, delta=0.0)
+    model.set_params(fit_intercept=True).fit(X, y)
+    np.testing.assert_array_equal(model.support_, [2])
+    np.testing.assert_allclose(model.coef_[2], 1e6)

@@ -23,21 +23,27 @@ def normal():
     return make_normal_custom(200, 3000, 60, random_state=1)
 
 
+def require_few_failures(atoms, queries, n_fits, n_neighbors=1, **parameters):
+    """Fail if searches that cannot give up fail too often; return multiplications."""
+    best = np.partition(queries @ atoms.T, -n_neighbors, axis=1)[:, -n_neighbors]
+    n_failed, counts = 0, []
+    for seed in range(n_fits):
+        search = BanditMIPS(n_neighbors, random_state=seed, **parameters).fit(atoms)
+        search._may_give_up = False
+        for query, least in zip(queries, best, strict=True):
+            products, _ = search.kneighbors(query[None])
+            n_failed += products[0, -1] < least - 1e-3 * abs(least)
+            counts.append(search.n_multiplications_[0])
+    assert binom.sf(n_failed - 1, len(counts), search.delta) > 0.01
+    return counts
+
+
 @pytest.mark.parametrize("k", [1, 5])
 @pytest.mark.parametrize("delta", [0.1, 0.01])
 @pytest.mark.parametrize("make", [low_rank, normal])
 def test_failures_are_at_most_delta(make, delta, k):
     atoms, queries = make()
-    bars = np.partition(queries @ atoms.T, -k, axis=1)[:, -k]
-    n_failed, counts = 0, []
-    for seed in range(4):
-        search = BanditMIPS(k, delta=delta, random_state=seed).fit(atoms)
-        search._may_give_up = False
-        for query, bar in zip(queries, bars, strict=True):
-            products, _ = search.kneighbors(query[None])
-            n_failed += products[0, -1] < bar - 1e-3 * abs(bar)
-            counts.append(search.n_multiplications_[0])
-    assert binom.sf(n_failed - 1, len(counts), delta) > 0.01
+    counts = require_few_failures(atoms, queries, n_fits=4, delta=delta, n_neighbors=k)
     # Decided by sampling, not by computing everything.
     assert np.median(counts) < 0.6 * atoms.size
 
@@ -53,17 +59,8 @@ def wide():
 @pytest.mark.parametrize("delta", [0.1, 0.01])
 def test_failures_without_a_sample(delta, k):
     atoms, queries = wide()
-    bars = np.partition(queries @ atoms.T, -k, axis=1)[:, -k]
-    n_failed, counts = 0, []
-    for seed in range(6):
-        search = BanditMIPS(k, delta=delta, layout="zero-copy", random_state=seed)
-        search.fit(atoms)
-        search._may_give_up = False
-        for query, bar in zip(queries, bars, strict=True):
-            products, _ = search.kneighbors(query[None])
-            n_failed += products[0, -1] < bar - 1e-3 * abs(bar)
-            counts.append(search.n_multiplications_[0])
-    assert binom.sf(n_failed - 1, len(counts), delta) > 0.01
+    settings = {"delta": delta, "n_neighbors": k, "layout": "zero-copy"}
+    counts = require_few_failures(atoms, queries, n_fits=6, **settings)
     assert np.median(counts) < 0.6 * atoms.size
 
 
@@ -74,43 +71,17 @@ def test_failures_of_sparse_queries(layout):
     atoms = rng.standard_normal((150, 6000)).astype(np.float32)
     queries = rng.standard_normal((40, 6000)) * (rng.random((40, 6000)) < 0.02)
     queries = queries.astype(np.float32)
-    bars = (queries @ atoms.T).max(axis=1)
-    n_failed = 0
-    for seed in range(5):
-        search = BanditMIPS(1, layout=layout, random_state=seed).fit(atoms)
-        search._may_give_up = False
-        for query, bar in zip(queries, bars, strict=True):
-            n_failed += search.kneighbors(query[None])[0][0, 0] < bar - 1e-3
-    assert binom.sf(n_failed - 1, 200, search.delta) > 0.01
-
-
-def products_of_rare_mass(rng, d=8192, noise=1.0, share=0.06):
-    """Neither the query nor the atoms are sparse, but their products are.
-
-    The best atom has its part of the product where the query is large, in a few
-    coordinates, and noise where the query is small. The other one is flat.
-    """
-    signs = rng.choice([-1.0, 1.0], d)
-    order = rng.permutation(d)
-    large, small = order[: d // 3], order[d // 3 :]
-    query, best = np.full(d, 0.03), np.zeros(d)
-    query[large] = 1.0
-    best[large[: int(share * len(large))]] = 1.0
-    n_noise = int(0.4 * len(small))
-    best[small[:n_noise]] = noise * rng.standard_normal(n_noise)
-    flat = rng.uniform(0.5, 1.5, d)
-    flat *= 0.8 * (best @ query) / (flat @ query)
-    atoms = (np.stack([flat, best]) * signs).astype(np.float32)
-    return atoms, (query * signs).astype(np.float32)
+    require_few_failures(atoms, queries, n_fits=5, layout=layout)
 
 
 @pytest.mark.parametrize("noise", [0.3, 1.0])
-def test_failures_where_the_mass_of_the_products_is_rare(noise):
+def test_failures_where_the_mass_of_the_products_is_rare(rare_products, noise):
     """Counted over fits: all queries of one fit share its sample of coordinates."""
     rng = np.random.default_rng(0)
     n_fits, delta, n_failed = 200, 0.001, 0
     for seed in range(n_fits):
-        atoms, query = products_of_rare_mass(rng, noise=noise)
+        drawn = rare_products(rng, 8192, share=0.06, noise=noise)
+        atoms, query = (each.astype(np.float32) for each in drawn)
         search = BanditMIPS(1, delta=delta, random_state=seed).fit(atoms)
         n_failed += search.kneighbors(query[None])[1][0, 0] != 1
     assert binom.sf(n_failed - 1, n_fits, delta) > 0.01

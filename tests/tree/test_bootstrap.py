@@ -5,18 +5,26 @@ import pytest
 from sklearn_bandit.tree._data.bootstrap import draw_counts, list_drawn
 
 from sklearn_bandit._compat import bootstrap_indices
-from sklearn_bandit.tree._data import bootstrap
 
 
+@pytest.mark.parametrize("seed", [0, 3, 2**31 - 2])
 @pytest.mark.parametrize(
-    ("n_samples", "n_draws"), [(1, 1), (1000, 1000), (70_000, 90_001), (5, 100_000)]
+    ("n_samples", "n_draws"),
+    [
+        (1, 1),
+        (2, 623),
+        (1000, 1000),
+        (1024, 1249),
+        (1025, 5000),
+        (70_000, 90_001),
+        (5, 100_000),
+        (1 << 20, 200_000),
+    ],
 )
-def test_the_draws_are_those_of_scikit_learn(n_samples, n_draws, monkeypatch):
-    expected = bootstrap_indices(3, n_samples, n_draws, None)
+def test_the_draws_are_those_of_scikit_learn(seed, n_samples, n_draws):
+    expected = bootstrap_indices(seed, n_samples, n_draws, None)
     expected = np.bincount(expected, minlength=n_samples)
-    for chunk in (997, bootstrap.CHUNK_DRAWS):
-        monkeypatch.setattr(bootstrap, "CHUNK_DRAWS", chunk)
-        np.testing.assert_array_equal(draw_counts(3, n_samples, n_draws), expected)
+    np.testing.assert_array_equal(draw_counts(seed, n_samples, n_draws), expected)
 
 
 @pytest.mark.parametrize("counts", [[], [0], [2], [0, 1, 0, 0, 3, 65535, 0]])

@@ -242,7 +242,7 @@ def test_is_not_subsampled(subsampled, parameters):
     assert len(subsampled) == 1
 
 
-@pytest.mark.parametrize("limit", ["MAX_SAMPLES", "MAX_FEATURES"])
+@pytest.mark.parametrize("limit", ["MAX_INT32_ROWS", "MAX_FEATURES"])
 def test_refuses_what_the_kernels_cannot_index(subsampled, monkeypatch, limit):
     X, score = make_samples()
     monkeypatch.setattr(packing, limit, 5)

@@ -132,18 +132,20 @@ def insertions_of_search(X, y, n_copies, delta, by_survivors):
             mean[arm] -= side.mean() * (q**2).sum()
             variance[arm] += side.mean() * (4 * (q**3).sum() - 3 * (q**2).sum() ** 2)
     variance -= mean**2
-    alive, n_insertions = np.arange(len(bins)), 0
+    survivors, n_insertions = np.arange(len(bins)), 0
     for n_round in range(1, n_copies + 1):
-        n_insertions += len(y) * len(np.unique(features[alive]))
-        n_arms = len(alive) if by_survivors else len(bins)
+        n_insertions += len(y) * len(np.unique(features[survivors]))
+        n_arms = len(survivors) if by_survivors else len(bins)
         share = split_delta(delta, n_arms, n_round, n_copies + 1)
         radius = np.array(
-            [normal_radius(variance[arm], n_round * len(y), share) for arm in alive]
+            [normal_radius(variance[arm], n_round * len(y), share) for arm in survivors]
         )
-        alive = alive[mean[alive] - radius <= (mean[alive] + radius).min()]
-        if len(alive) == 1:
+        survivors = survivors[
+            mean[survivors] - radius <= (mean[survivors] + radius).min()
+        ]
+        if len(survivors) == 1:
             return n_insertions
-    return n_insertions + n_copies * len(y) * len(np.unique(features[alive]))
+    return n_insertions + n_copies * len(y) * len(np.unique(features[survivors]))
 
 
 @pytest.mark.parametrize("delta", [0.01, 0.1, 0.5])

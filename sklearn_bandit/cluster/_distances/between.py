@@ -31,7 +31,7 @@ FAST_METRICS = {
 # Numbers below which one thread computes the distances: waking a second takes longer.
 SERIAL_SIZE = 2**14
 
-# Numbers of a call, between two chances for a signal to be seen; those that have to be
+# Numbers of a call, between two checks for signals (Ctrl-C); those that have to be
 # scaled or normalised are copied, 32 MB at a time.
 CHUNK_SIZE = 2**22
 

@@ -1,6 +1,6 @@
 """Memory that BLAS takes for itself: see ``blas_buffers.pyx``."""
 
-# Before and after a loop of products in so many threads.
+# Before and after a loop of products in several threads.
 cdef int reserve_buffers(int n_threads) except -1
 cdef void release_buffers(int n_threads) noexcept
 

@@ -2,10 +2,10 @@
 
 OpenBLAS has a buffer for each thread that multiplies at the same time, made when it is
 first needed and kept. Where there is no room for one it ends the process (0.3.18) or
-tries again for ever (0.3.29).
+tries again without end (0.3.29).
 
-BLAS does not tell how many buffers there are. They are counted: where so many products
-have run at the same time, there are as many. All loops of the process share the count,
+BLAS does not tell how many buffers there are. They are counted: there are as many as
+products have run at the same time. All loops of the process share the count,
 which begins anew in a fork.
 """
 
@@ -50,8 +50,8 @@ cdef long begin_product() noexcept nogil:
 cdef void end_product(long n_begun) noexcept nogil:
     """Count the buffers of the products that ran when this one began and when it ended.
 
-    One that has only just been counted may have none yet; it is hardly so all the time
-    that another takes.
+    A product that has just begun may have no buffer yet; nearly always it has one
+    before another ends.
     """
     cdef long n_ending = fetch_add(&n_running, -1)
 

@@ -7,11 +7,8 @@ import numpy as np
 from .base import Distances, tiles_shape
 from .between import FAST_METRICS, distances_between
 from .scaling import power_of_two, root_mean_square
+from .sparse_rows import CHUNK_DISTANCES
 from .tiles import ARM_TILE
-
-# Distances of one call of scikit-learn's metrics: 0.3 s for the slow ones (canberra)
-# with 784 features, between two chances for a signal to be seen.
-CHUNK_DISTANCES = 2**18
 
 
 class BlockDistances(Distances):

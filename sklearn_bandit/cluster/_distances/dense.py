@@ -13,7 +13,7 @@ from .rows import fill_rows
 from .scaling import out_of_range, power_of_two
 from .tiles import ARM_TILE, KINDS, fill_tiles
 
-# Multiply-adds between two chances for a signal to be seen: 0.1-0.3 s on two cores.
+# Multiply-adds between two checks for signals (Ctrl-C): 0.1-0.3 s on two cores.
 WORK_PER_CALL = 5e9
 
 # Rows of the matrix that are computed before they are copied to its other triangle; a
@@ -110,7 +110,7 @@ class DenseDistances(Distances):
         step = min(max(self._per_call // self.n, 1), MATRIX_ROWS)
         for first in range(0, self.n, step):
             # One triangle is computed: these distances are symmetric. The lower one, so
-            # that memory is touched bit by bit.
+            # that memory is taken little by little.
             last = min(first + step, self.n)
             part = out[first:last, :last]
             self._fill(np.arange(first, last), part)
@@ -182,7 +182,7 @@ class DenseDistances(Distances):
 
 
 def _centre_and_scale(X, order, kind):
-    """Return a point amid the data, and a factor that makes distances about one."""
+    """Return the data's rough centre, and a factor that makes distances about one."""
     sample = X[order[:N_SCALE]].astype(np.float64)
     exponent = out_of_range(sample)
     if exponent:

@@ -22,9 +22,9 @@ from .metrics cimport COSINE, EUCLIDEAN, MANHATTAN
 from .panels cimport PANEL, panel_absolute, panel_squares, transpose_rows
 
 cdef enum:
-    # From so many features on, rows are summed along the features: no panel has to be
-    # transposed, which takes far longer than the sums of a few arms. Four arms share
-    # the loads of a row, with as many partial sums each.
+    # From this number of features on, rows are summed along the features: no panel has
+    # to be transposed, which takes far longer than the sums of a few arms. Four arms
+    # share the loads of a row, with as many partial sums each.
     LONG_ROWS = 256
     LANES = 16
     QUAD = 4
@@ -54,7 +54,7 @@ def fill_rows(
     arm_squares : ndarray of shape (n_arms,)
         As `squares`.
     out : ndarray of shape (n_arms, n_rows)
-        Written: the distances to so many leading rows of X. Its rows are contiguous.
+        Written: the distances to the first `n_rows` rows of X. Its rows are contiguous.
     n_threads : int
         OpenMP threads.
     """

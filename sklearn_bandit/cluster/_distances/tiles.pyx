@@ -30,6 +30,8 @@ from .blas_buffers cimport (
 from .metrics cimport COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, TILE
 from .panels cimport PANEL, panel_absolute, transpose_rows
 
+from .sparse_rows import GUARD as CANCELLED_SHARE
+
 ARM_TILE = TILE
 KINDS = {
     "sqeuclidean": SQEUCLIDEAN,
@@ -47,7 +49,7 @@ cdef enum:
     SERIAL_COPIES = 131072
 
 # Below this share of |x|^2 + |y|^2 a squared distance has lost too many digits.
-cdef float GUARD = 1e-3
+cdef float GUARD = CANCELLED_SHARE
 
 
 cdef struct Samples:
@@ -193,7 +195,7 @@ cdef void _finish_row(
 ) noexcept nogil:
     """Turn products of a reference into distances, and mend those that cancelled."""
     cdef int i, kind = samples.kind
-    cdef float low = 0.0, bar, exact
+    cdef float low = 0.0, least, exact
     cdef const float* norms = scratch.norms
     cdef Py_ssize_t d = samples.d
 
@@ -203,8 +205,8 @@ cdef void _finish_row(
         _finish_euclidean(row, norms, square, w, &low)
     if low < 0.0:
         for i in range(w):
-            bar = GUARD if kind == COSINE else GUARD * (square + norms[i])
-            if row[i] < bar:
+            least = GUARD if kind == COSINE else GUARD * (square + norms[i])
+            if row[i] < least:
                 exact = 0.0
                 _square_difference(x, scratch.gathered + i * d, d, &exact)
                 row[i] = 0.5 * exact if kind == COSINE else exact

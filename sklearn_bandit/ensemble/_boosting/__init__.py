@@ -11,8 +11,9 @@ Data flows one way, through three rooms:
    that see samples; ``early_stopping`` judges when to stop.
 
 ``_hist_gradient_boosting`` (one level up) has the estimators, whose ``fit`` is in
-``fitting``. ``policy`` has the numbers by which "auto" decides. What a fitted model
-predicts goes through a fourth room, ``_prediction``.
+``fitting``. ``policy`` has the numbers by which "auto" decides, ``_common`` those that
+several kernels share. What a fitted model predicts goes through a fourth room,
+``_prediction``.
 
 All threads are those of one OpenMP, also for what numpy and scikit-learn compute
 (``sklearn_bandit._core.tasks``). The trees of an iteration, one for each class, are

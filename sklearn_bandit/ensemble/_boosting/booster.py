@@ -58,7 +58,7 @@ class Booster:
     n_grown : int
         Rows that a tree is grown on, about.
     n_scored : int
-        Rows to judge the training loss by: the first so many.
+        Rows, from the first on, to judge the training loss by.
     state : SamplingState or None
         What a warm start has to know of samples; None if there are none.
     """
@@ -118,7 +118,7 @@ class Booster:
         self.gradients = np.empty(shape, dtype=np.float32)
 
     def _growers(self, n, n_threads):
-        """Return so many growers with so many threads each."""
+        """Return `n` growers with `n_threads` threads each."""
         while len(self.growers) < n:
             builder = HistogramBuilder(
                 self.layout, self.rows, self.constant_hessian, self.n_threads

@@ -35,6 +35,7 @@ from sklearn_bandit._core.progress import ProgressMixin
 from sklearn_bandit._core.thread_start import start_threads
 from sklearn_bandit._core.threads import limit_threads
 from sklearn_bandit._core.unchanged import unchanged_on_failure
+from sklearn_bandit._core.validation import check_n_samples
 from sklearn_bandit.tree import PackedDataset
 from sklearn_bandit.tree._data import take_dataset
 
@@ -51,9 +52,6 @@ from .policy import BoostingPolicy
 from .sampled_booster import SampledBooster
 
 MAX_SEED = np.iinfo(np.uint32).max
-
-# Kernels number the rows by 32 bits.
-MAX_SAMPLES = np.iinfo(np.uint32).max
 
 PARAMETER_CONSTRAINTS = {
     "solver": [StrOptions({"auto", "exact", "mab"})],
@@ -113,10 +111,7 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
         with unchanged_on_failure(self):
             data, X = take_dataset(self, X)
             X, known_categories = self._preprocess_training(X)
-            if len(X) > MAX_SAMPLES:
-                raise ValueError(
-                    f"At most {MAX_SAMPLES} samples are supported, not {len(X)}."
-                )
+            check_n_samples(len(X))
             y = encode_y(self, check_y(y, estimator=self))
             check_consistent_length(X, y)
             if sample_weight is not None:

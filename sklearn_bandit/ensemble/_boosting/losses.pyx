@@ -13,11 +13,12 @@ from libc.string cimport memcpy
 
 from sklearn_bandit._core.simd cimport inline_void, simd_void
 
+from ._common cimport TASK_ROWS
+
 cdef enum:
     # Rows whose exponentials stay in the first-level cache; with many classes, in the
     # second-level one.
     BLOCK_ROWS = 256
-    TASK_ROWS = 4096
 
 cdef double LOG2_E = 1.4426950408889634
 # ln 2, in two parts: the first has few digits, so that its multiples are exact.

@@ -9,6 +9,10 @@ from libc.stdint cimport uint8_t
 from ._constants cimport SKB_BLOCK
 from ._encode cimport MANHATTAN, Space
 
+# For Python: rows that share a block of codes, and numbers of a row beside its codes.
+BLOCK = SKB_BLOCK
+N_STATS = SKB_N_STATS
+
 # Below this, sums of codes times a query's bytes, up to 255 * 127 each, fit into 32
 # bits.
 MOST_FEATURES = 65_000

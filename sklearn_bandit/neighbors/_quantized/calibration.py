@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from ._search import Search
-from ._segment import Segment
-from .head import BLOCK, in_units
+from ._segment import BLOCK, Segment
+from .head import in_units
 
 # Rows whose neighbours tell how much of a distance the head holds; how many of each.
 N_CALIBRATION = 2000

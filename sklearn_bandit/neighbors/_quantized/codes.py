@@ -7,7 +7,7 @@ from a sample of the rows and decides how fast the search is, never what it find
 import numpy as np
 
 from ._encode import METRICS, Space
-from ._segment import Segment
+from ._segment import BLOCK, N_STATS, Segment
 from .calibration import calibrate
 from .estimates import (
     N_SAMPLE,
@@ -17,7 +17,7 @@ from .estimates import (
     normalised,
     power_of_two,
 )
-from .head import BLOCK, N_STATS, choose_head, encode_head
+from .head import choose_head, encode_head
 
 # Fewer features are scanned as fast as a head and its survivors.
 MIN_HEAD_FEATURES = 256

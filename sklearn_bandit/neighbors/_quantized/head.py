@@ -9,13 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._encode import METRICS, Space
+from ._segment import BLOCK, N_STATS
 from .estimates import draw_rows, feature_steps, normalised
 
 COSINE = METRICS["cosine"]
-
-# Rows that share a block of codes, and numbers of a row beside its codes.
-BLOCK = 64
-N_STATS = 4
 
 # A head has this number of features; twice as many above WIDE features.
 HEAD_WIDTH = 64
@@ -26,10 +23,10 @@ N_TRIALS = 16
 N_TRIAL_ROWS = 8192
 N_TRIAL_NEIGHBOURS = 10
 # A code of a survivor is taken to cost as much as two that are scanned, and a survivor
-# as much as so many more codes: it is somewhere in memory. These are estimates and were
-# not swept: sets are far from the limit. A head must cost a quarter of a scan by this
-# count. With images it is a tenth, with vectors like embeddings there is no gain
-# ("neighbors.single" of the benchmarks).
+# as much as `SURVIVOR_COST` more codes: it is somewhere in memory. These are estimates
+# and were not swept: sets are far from the limit. A head must cost a quarter of a scan
+# by this count. With images it is a tenth, with vectors like embeddings there is no
+# gain ("neighbors.single" of the benchmarks).
 SURVIVOR_FACTOR = 2
 SURVIVOR_COST = 128
 LEAST_GAIN = 4

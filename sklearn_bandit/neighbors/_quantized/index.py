@@ -2,15 +2,13 @@
 
 import numpy as np
 
+from .._calls import MOST_REMOVED
 from ._search import Search
 from .codes import make_segment
 
 # Queries that are answered in one call of the kernels: between calls an interrupt is
 # heard.
 N_TOGETHER = 4800
-
-# A segment of which a larger share was removed is laid out anew.
-MOST_REMOVED = 0.5
 
 
 class Index:

@@ -200,7 +200,7 @@ cdef class Builder:
     cdef double improvement(
         self, const double* totals, const double* left, const double* right
     ) noexcept nogil:
-        """Decrease in impurity by a split, weighted by the node's part of it all."""
+        """Decrease in impurity by a split, times the node's share of the weight."""
         return (
             self.criterion.weight(totals) * self.criterion.impurity(totals)
             - self.criterion.weight(left) * self.criterion.impurity(left)

@@ -24,7 +24,7 @@ MAX_NODES = 1 << 16
 cdef enum:
     # Rows of a block: their values (up to a few hundred bytes a row) and places in the
     # tree stay in the second-level cache while they go down, level by level.
-    BLOCK_ROWS = 256
+    ROUTED_ROWS = 256
     # Rows of one task, if that does not make too many tasks: each has totals of all
     # nodes.
     TASK_ROWS = 1 << 16
@@ -84,7 +84,7 @@ def route(MatrixView X, Criterion criterion, nodes, Py_ssize_t depth, int n_thre
     cdef double[:, :, ::1] totals = np.zeros((n_tasks, n_nodes, criterion.n_channels))
     cdef uint8_t[::1] infinite = np.zeros(n_tasks, dtype=np.uint8)
     cdef float[:, ::1] tiles = np.empty(
-        (n_threads, BLOCK_ROWS * X.matrix.n_columns), dtype=np.float32
+        (n_threads, ROUTED_ROWS * X.matrix.n_columns), dtype=np.float32
     )
     cdef Block block
     cdef Route whole
@@ -225,7 +225,7 @@ cdef bint _route_task(
     tile.ids = NULL
     tile.n_fetched = n_columns
     while start < end:
-        n = min(<Py_ssize_t> BLOCK_ROWS, end - start)
+        n = min(<Py_ssize_t> ROUTED_ROWS, end - start)
         leaves = whole.leaves + start
         memset(leaves, 0, n * sizeof(uint16_t))
         if in_place:
@@ -239,10 +239,10 @@ cdef bint _route_task(
         else:
             tile.start = start
             tile.n = n
-            load_tile(X, &tile, values, BLOCK_ROWS)
+            load_tile(X, &tile, values, ROUTED_ROWS)
             for i in range(n_columns):
-                _find_infinite(values + i * BLOCK_ROWS, n, &infinite)
-            _descend(values, 1, BLOCK_ROWS, n, whole.steps, whole.depth, leaves)
+                _find_infinite(values + i * ROUTED_ROWS, n, &infinite)
+            _descend(values, 1, ROUTED_ROWS, n, whole.steps, whole.depth, leaves)
         criterion.add_rows(whole.block, start, n, leaves, totals)
         start += n
     return infinite != 0

@@ -151,7 +151,7 @@ def _receive(packed, targets, n_classes, criterion, options):
     is_coarse = known[-1]
     raw = None
     if values is not None:
-        # Features that nobody looks at are zeros in memory that is never touched.
+        # Features that no tree reads are zeros, in memory that is never written to.
         whole = np.zeros((n_features, n_samples), dtype=values.dtype)
         whole[np.flatnonzero(is_coarse)] = values.T
         raw = MatrixView(whole.T)

@@ -8,5 +8,7 @@
 - ``regression``: squared error and Poisson deviance. ``mean_histograms``, scanned by
   ``mean_scan``; ``squared_error_scan``: the common case; ``mean_small_nodes``: nodes of
   a few rows
+- ``moments``: what ``regression`` and ``absolute_error`` share
+- ``scores``: the score of a split from what is on either side, by every impurity
 - ``absolute_error``: medians; ``median_search``: their splits, without histograms
 """

@@ -6,17 +6,16 @@ The totals of a node are not sums: medians are found by sorting the y of its row
 from libc.math cimport fabs
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, qsort
-from libc.string cimport memcpy
 
-from sklearn_bandit._core.memory cimport allocate, times
-from sklearn_bandit.tree._common cimport N_LEVELS, Block
+from sklearn_bandit._core.memory cimport allocate
+from sklearn_bandit.tree._common cimport Block
 
-from .base cimport Criterion
+from .moments cimport MomentCriterion
 
 from .median_search import MedianSearch
 
 
-cdef class AbsoluteErrorCriterion(Criterion):
+cdef class AbsoluteErrorCriterion(MomentCriterion):
     """Real targets with weights, predicted by their medians.
 
     Totals of a node are its weight, the median of each output and the sum of absolute
@@ -30,63 +29,23 @@ cdef class AbsoluteErrorCriterion(Criterion):
         Samples in the tree.
     """
 
-    cdef const double[:, ::1] moments
     cdef Py_ssize_t n_rows
-    cdef Py_ssize_t width                   # numbers in the moments of a row
-    cdef double* copied[N_LEVELS]
     cdef Pair* pairs                        # scratch: rows in the order of y
 
     def __init__(self, moments, n_rows):
-        self.moments = moments
+        MomentCriterion.__init__(self, moments)
         self.n_rows = n_rows
-        self.width = moments.shape[1]
-        self.n_outputs = self.width - 1
-        self.n_channels = self.width + 1
-        self.n_values = self.n_outputs
         self.has_losses = False
-        self.keeps_left = False
         self.pairs = <Pair*> allocate(n_rows, sizeof(Pair))
         if self.pairs == NULL:
             raise MemoryError
 
     def __dealloc__(self):
-        for level in range(N_LEVELS):
-            free(self.copied[level])
         free(self.pairs)
 
     def make_histograms(self, n_slots, n_bins, count_rows):
         """Make the search that replaces histograms; see `Criterion.make_histograms`."""
         return MedianSearch(self, n_slots, n_bins, self.n_rows)
-
-    # -- rows ----
-
-    cdef int reserve_copy(self, Py_ssize_t level, Py_ssize_t n_rows) except -1:
-        self.copied[level] = <double*> allocate(
-            times(self.width, n_rows), sizeof(double)
-        )
-        if self.copied[level] == NULL:
-            raise MemoryError
-        return 0
-
-    cdef void describe(self, Block* block) noexcept nogil:
-        block.labels = NULL
-        block.counts = NULL
-        block.weights = NULL
-        block.moments = &self.moments[0, 0]
-
-    cdef void gather(
-        self, Py_ssize_t level, const Block* source, const uint32_t* ids, Py_ssize_t n,
-        Py_ssize_t first, Block* copy,
-    ) noexcept nogil:
-        cdef Py_ssize_t i
-
-        for i in range(n):
-            memcpy(
-                self.copied[level] + self.width * (first + i),
-                source.moments + self.width * <Py_ssize_t> ids[i],
-                self.width * sizeof(double),
-            )
-        copy.moments = self.copied[level]
 
     # -- nodes ----
 
@@ -94,7 +53,7 @@ cdef class AbsoluteErrorCriterion(Criterion):
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, double* totals
     ) noexcept nogil:
         cdef double half, below, weight, deviations = 0.0
-        cdef Py_ssize_t i, k, width = self.width
+        cdef Py_ssize_t i, k, width = self.n_moments
 
         totals[0] = 0.0
         for i in range(n):
@@ -119,14 +78,11 @@ cdef class AbsoluteErrorCriterion(Criterion):
                 )
         totals[width] = deviations
 
-    cdef double weight(self, const double* totals) noexcept nogil:
-        return totals[0]
-
     cdef double score(self, const double* totals) noexcept nogil:
-        return -totals[self.width]
+        return -totals[self.n_moments]
 
     cdef double impurity(self, const double* totals) noexcept nogil:
-        return totals[self.width] / (totals[0] * self.n_outputs)
+        return totals[self.n_moments] / (totals[0] * self.n_outputs)
 
     cdef double middle(self, const double* left, const double* right) noexcept nogil:
         return 0.5 * (left[1] + right[1])

@@ -36,10 +36,11 @@ from sklearn_bandit.tree._common cimport (
 
 from .base cimport Criterion
 from .class_fill cimport Filling, fill_group
-from .class_scan cimport Scan, cell_t, scan_cells, sum_t, xlogx
+from .class_scan cimport Scan, cell_t, scan_cells, sum_t
 from .gini_scan cimport GINI_WEIGHT, scan_gini
 from .gini_small_nodes cimport MAX_COMPARED, FewRows, load_few, search_few
 from .histograms cimport Histograms
+from .scores cimport entropy_score, gini_score, xlogx
 
 cdef enum:
     # Marking a bin takes one store: with more rows than there are bins it still pays.
@@ -51,7 +52,7 @@ cdef enum:
 
 # Random thresholds whose scores differ by rounding alone are tied: the first feature
 # drawn keeps the lead, whether one output is searched or several copies of it.
-cdef double TIE = 1e-14
+cdef double CUT_TIE = 1e-14
 
 
 cdef class ClassHistograms(Histograms):
@@ -89,7 +90,7 @@ cdef class ClassHistograms(Histograms):
         self.integral = max_count > 0
         self.max_count = max_count
         self.divides = self.n_outputs == 1
-        self.tie = TIE
+        self.tie = CUT_TIE
         self.sparse_rows = SPARSE_ROWS
         has_squares = self.integral and self.n_outputs == 1 and not entropy
         self.tiny_rows = MAX_COMPARED if has_squares else 0
@@ -323,11 +324,11 @@ cdef class ClassHistograms(Histograms):
             for k in range(self.n_channels):
                 left_score += xlogx(left[k])
                 right_score += xlogx(totals[k] - left[k])
-            return left_score + right_score - xlogx(weight) - xlogx(right_weight)
+            return entropy_score(left_score, right_score, weight, right_weight, 1)
         for k in range(self.n_channels):
             left_score += left[k] * left[k]
             right_score += (totals[k] - left[k]) * (totals[k] - left[k])
-        return left_score / weight + right_score / right_weight
+        return gini_score(left_score, right_score, weight, right_weight)
 
     # -- tiny nodes ----
 

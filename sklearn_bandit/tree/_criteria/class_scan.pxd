@@ -1,6 +1,5 @@
 """The scan of a histogram of class weights: see ``class_scan.pyx``."""
 
-from libc.math cimport log2
 from libc.stdint cimport int8_t, int32_t, uint16_t, uint32_t, uint64_t
 
 from sklearn_bandit.tree._bin_sets cimport N_WORDS
@@ -40,7 +39,3 @@ cdef struct Scan:
 cdef void scan_cells(
     cell_t* cells, sum_t* room, Scan* scan, Split* best
 ) noexcept nogil
-
-
-cdef inline double xlogx(double x) noexcept nogil:
-    return x * log2(x) if x > 0.0 else 0.0

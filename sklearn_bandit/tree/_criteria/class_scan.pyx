@@ -1,6 +1,6 @@
 """The scan of a histogram of class weights: any criterion, limits, missing values.
 
-Kernels are compiled for 2, 4, 8 and 16 numbers a cell, with a general one behind.
+Kernels are compiled for 2, 4, 8 and 16 numbers a cell, and one for any number.
 Small histograms that need none of this are scanned faster: ``gini_scan``.
 """
 
@@ -19,6 +19,7 @@ from sklearn_bandit.tree._bin_sets cimport N_WORDS, has_bin, scan_word, take_bin
 from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS, set_split
 
 from .histograms cimport is_allowed
+from .scores cimport entropy_score, gini_score, xlogx
 
 
 cdef inline_void sum_cell(
@@ -136,14 +137,17 @@ cdef inline_void scan_side(
                         for k in range(n_cells):
                             left_score += xlogx(left[k])
                             right_score += xlogx(totals[k] - left[k])
-                        score = left_score + right_score - scan.n_outputs * (
-                            xlogx(left_weight) + xlogx(right_weight)
+                        score = entropy_score(
+                            left_score, right_score, left_weight, right_weight,
+                            scan.n_outputs,
                         )
                     else:
                         sum_squares(
                             width, n_cells, left, totals, &left_sum, &right_sum
                         )
-                        score = left_sum / left_weight + right_sum / right_weight
+                        score = gini_score(
+                            left_sum, right_sum, left_weight, right_weight
+                        )
                     if (
                         score - scan.tie * fabs(score) > best_score
                         and right_weight > 0.0

@@ -16,7 +16,7 @@ from sklearn_bandit._core.simd cimport simd_void
 from sklearn_bandit.tree._common cimport MISSING_BIN, N_LEVELS, Block, Split
 
 from .base cimport Criterion
-from .class_scan cimport xlogx
+from .scores cimport xlogx
 
 from .class_histograms import ClassHistograms
 

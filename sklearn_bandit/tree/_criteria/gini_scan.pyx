@@ -26,9 +26,10 @@ from sklearn_bandit._core.simd cimport (
 )
 from sklearn_bandit.tree._common cimport N_SLOTS, set_split
 
+from .scores cimport SCORE_LANES
+
 cdef enum:
     MAX_CELLS = 16
-    SCORE_LANES = 8             # scores compared at a time
 
 
 cdef struct Sums:

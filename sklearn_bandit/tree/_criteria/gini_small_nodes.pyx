@@ -23,7 +23,7 @@ from sklearn_bandit.tree._common cimport MISSING_BIN, set_split
 
 
 cdef union Score:
-    # As an integer, a score that is not negative is as large as others are smaller.
+    # Scores that are not negative compare as integers as they do as doubles.
     double score
     int64_t key
 

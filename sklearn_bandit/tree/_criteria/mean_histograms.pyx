@@ -34,7 +34,7 @@ from sklearn_bandit.tree._common cimport (
 
 from .base cimport Criterion
 from .histograms cimport Histograms
-from .mean_scan cimport Scan, scan_cells, squares_score
+from .mean_scan cimport Scan, scan_cells
 from .mean_small_nodes cimport (
     MAX_SORTED,
     N_LANES,
@@ -43,10 +43,8 @@ from .mean_small_nodes cimport (
     Sorted,
     sorted_for,
 )
+from .scores cimport TIE, squares_score
 from .squared_error_scan cimport scan_means
-
-# Scores that differ by rounding alone are tied: the first feature drawn keeps the lead.
-cdef double TIE = 1e-13
 
 # Weights of tiny nodes whose products neither vanish nor overflow.
 cdef double SMALLEST_TINY = 1e-30
@@ -250,7 +248,7 @@ cdef class MeanHistograms(Histograms):
             and few.least_rows <= 1
             and self.tiny_limits.min_weight_leaf <= 0.0
         ):
-            part_two(few, features, n_features, varies, best)
+            separate_two(few, features, n_features, varies, best)
             return 1
         self.sorted(few, features, <int> n_features, 0, TIE, &right)
         for j in range(n_features):
@@ -266,11 +264,11 @@ cdef class MeanHistograms(Histograms):
         return 1
 
 
-cdef inline void part_two(
+cdef inline void separate_two(
     const FewRows* few, const int32_t* features, Py_ssize_t n_features, uint8_t* varies,
     Split* best,
 ) noexcept nogil:
-    """Part two rows: any feature that varies does it, and the first one is taken."""
+    """Separate two rows: every feature that varies does, and the first is taken."""
     cdef const double* moments = few.moments
     cdef Py_ssize_t j
     cdef uint8_t one, two

@@ -4,28 +4,14 @@ Histograms of one output that need none of this are scanned faster:
 ``squared_error_scan``.
 """
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport fabs
 
 from sklearn_bandit._core.simd cimport inline_void
 from sklearn_bandit.tree._bin_sets cimport N_WORDS, has_bin, scan_word, take_bin
 from sklearn_bandit.tree._common cimport MISSING_BIN, set_split
 
 from .histograms cimport is_allowed
-
-
-cdef inline double poisson_score(
-    Py_ssize_t n_cells, const double* left, const double* totals
-) noexcept nogil:
-    """Score of a split; a child whose y are all zero has no valid mean."""
-    cdef double right, score = 0.0
-    cdef Py_ssize_t k
-
-    for k in range(1, n_cells):
-        right = totals[k] - left[k]
-        if left[k] <= 0.0 or right <= 1e-12 * totals[k]:
-            return -INFINITY
-        score += ylogy(left[k], left[0]) + ylogy(right, totals[0] - left[0])
-    return score
+from .scores cimport mean_score, poisson_score, squares_score
 
 
 cdef inline_void scan_side(
@@ -45,7 +31,7 @@ cdef inline_void scan_side(
     cdef Py_ssize_t k, n_left = 0, n_cells = 2 if simple else scan.n_cells
     cdef const double* totals = scan.totals
     cdef double* cell
-    cdef double score, right, right_weight, best_score = best.score
+    cdef double score, right_weight, best_score = best.score
     cdef uint64_t bits
     cdef int word, bin, previous = -1
 
@@ -67,10 +53,9 @@ cdef inline_void scan_side(
                 scan.varies = True
                 right_weight = totals[0] - left[0]
                 if simple:
-                    right = totals[1] - left[1]
-                    score = (
-                        left[1] * left[1] * right_weight + right * right * left[0]
-                    ) / (left[0] * right_weight)
+                    score = mean_score(
+                        left[1], totals[1] - left[1], left[0], right_weight
+                    )
                 elif scan.poisson:
                     score = poisson_score(n_cells, left, totals)
                 else:

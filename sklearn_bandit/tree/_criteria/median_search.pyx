@@ -34,7 +34,7 @@ cdef enum:
     SIGNAL_ROWS = 10000     # of a node in which interrupts are checked for
 
 # Losses that differ by less, relative to the node's, are tied.
-cdef double TIE = 1e-12
+cdef double LOSS_TIE = 1e-12
 
 
 cdef class MedianSearch(Histograms):
@@ -151,6 +151,7 @@ cdef class MedianSearch(Histograms):
         side."""
         cdef const double* totals = request.totals
         cdef const uint64_t* allowed = request.allowed
+        cdef double tie = LOSS_TIE * totals[self.width]
         cdef Py_ssize_t i, k
         cdef int32_t key
 
@@ -165,7 +166,7 @@ cdef class MedianSearch(Histograms):
                 continue
             if allowed != NULL and not has_bin(allowed, key):
                 continue
-            if -self.loss[i] > best.score + TIE * totals[self.width] and is_allowed(
+            if -self.loss[i] > best.score + tie and is_allowed(
                 request.limits, request.constraint, self.left_weight[i],
                 totals[0] - self.left_weight[i], i + 1, self.left_median[i],
                 self.right_median[i],

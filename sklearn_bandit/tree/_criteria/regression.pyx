@@ -7,14 +7,12 @@ import numpy as np
 
 from libc.math cimport INFINITY, log
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
-from libc.stdlib cimport free
 from libc.string cimport memset
 
-from sklearn_bandit._core.memory cimport allocate, times
-from sklearn_bandit.tree._common cimport MISSING_BIN, N_LEVELS, Block, Split
+from sklearn_bandit.tree._common cimport MISSING_BIN, Block, Split
 
-from .base cimport Criterion
-from .mean_scan cimport ylogy
+from .moments cimport MomentCriterion
+from .scores cimport ylogy
 
 from .mean_histograms import MeanHistograms
 
@@ -28,7 +26,7 @@ cdef extern from "regression.h":
 cdef double ROUNDING = 1e-14
 
 
-cdef class RegressionCriterion(Criterion):
+cdef class RegressionCriterion(MomentCriterion):
     """Real targets with weights, predicted by their mean.
 
     Totals of a node are its weight, the weighted sum of each output and, for the
@@ -47,62 +45,20 @@ cdef class RegressionCriterion(Criterion):
         Whether all weights are integers.
     """
 
-    cdef const double[:, ::1] moments
     cdef const double[::1] shift
     cdef bint poisson
     cdef double[:, ::1] bounds              # smallest and largest y of each output
-    cdef Py_ssize_t n_moments               # of a row: weight and outputs
-    cdef double* copied[N_LEVELS]
 
     def __init__(self, moments, shift, poisson, integral):
-        self.moments = moments
+        MomentCriterion.__init__(self, moments)
         self.shift = shift
         self.poisson = poisson
-        self.n_outputs = shift.shape[0]
-        self.n_moments = 1 + self.n_outputs
-        self.n_channels = 2 + self.n_outputs
-        self.n_values = self.n_outputs
         self.has_losses = True
-        self.keeps_left = False
         self.subtracts = integral and not poisson
-
-    def __dealloc__(self):
-        for level in range(N_LEVELS):
-            free(self.copied[level])
 
     def make_histograms(self, n_slots, n_bins, count_rows):
         """Make the histograms of a splitter; see `Criterion.make_histograms`."""
         return MeanHistograms(self, n_slots, n_bins, count_rows, self.poisson)
-
-    # -- rows ----
-
-    cdef int reserve_copy(self, Py_ssize_t level, Py_ssize_t n_rows) except -1:
-        self.copied[level] = <double*> allocate(
-            n_rows, times(self.n_moments, sizeof(double))
-        )
-        if self.copied[level] == NULL:
-            raise MemoryError
-        return 0
-
-    cdef void describe(self, Block* block) noexcept nogil:
-        block.labels = NULL
-        block.counts = NULL
-        block.weights = NULL
-        block.moments = &self.moments[0, 0]
-
-    cdef void gather(
-        self, Py_ssize_t level, const Block* source, const uint32_t* ids, Py_ssize_t n,
-        Py_ssize_t first, Block* copy,
-    ) noexcept nogil:
-        cdef Py_ssize_t i, k, n_moments = self.n_moments
-        cdef const double* moment
-        cdef double* out = self.copied[level] + first * n_moments
-
-        for i in range(n):
-            moment = source.moments + <Py_ssize_t> ids[i] * n_moments
-            for k in range(n_moments):
-                out[i * n_moments + k] = moment[k]
-        copy.moments = self.copied[level]
 
     # -- nodes ----
 
@@ -132,9 +88,6 @@ cdef class RegressionCriterion(Criterion):
                 block.moments + (start + i) * self.n_moments, self.n_moments,
                 self.poisson, totals + nodes[i] * self.n_channels,
             )
-
-    cdef double weight(self, const double* totals) noexcept nogil:
-        return totals[0]
 
     cdef double score(self, const double* totals) noexcept nogil:
         cdef double score = 0.0

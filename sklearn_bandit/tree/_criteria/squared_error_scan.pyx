@@ -12,8 +12,7 @@ from sklearn_bandit._core.simd cimport simd_void
 from sklearn_bandit.tree._bin_sets cimport N_WORDS, present_bins, take_bin
 from sklearn_bandit.tree._common cimport MISSING_BIN, N_SLOTS, set_split
 
-cdef enum:
-    SCORE_LANES = 8             # scores compared at a time
+from .scores cimport SCORE_LANES, mean_score
 
 
 cdef struct Thresholds:
@@ -68,9 +67,7 @@ cdef simd_void score_thresholds(
         sum = at.sums[i] + more
         right_weight = totals[0] - weight
         right = totals[1] - sum
-        score = (
-            sum * sum * right_weight + right * right * weight
-        ) / (weight * right_weight)
+        score = mean_score(sum, right, weight, right_weight)
         at.scores[i] = score if right_weight > 0.0 else -INFINITY
     for i in range(n, n + SCORE_LANES):
         at.scores[i] = -INFINITY

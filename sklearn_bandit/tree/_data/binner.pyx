@@ -32,6 +32,7 @@ from libc.string cimport memcpy, memset
 
 from sklearn_bandit._core.bin_lookup cimport (
     EDGE_ROOM,
+    TABLE_ROWS,
     BinLookup,
     Seen,
     compare_values,
@@ -67,8 +68,6 @@ cdef enum:
     # Features whose tables (about 6 KB each) stay in the second-level cache together:
     # all tiles of these are filled before the next rows.
     TOGETHER = 96
-    # Rows of one task: tables are fetched once for these.
-    TASK_ROWS = 4096
     # Neighbouring columns for which sampled rows are read at once: a cache line.
     GATHER_COLUMNS = 16
 
@@ -203,7 +202,7 @@ cdef class Binner:
             The matrix, of uint8 or bool.
         """
         cdef Py_ssize_t n = X.matrix.n_rows, task, feature, value, n_distinct
-        cdef Py_ssize_t n_tasks = (n + TASK_ROWS - 1) // TASK_ROWS
+        cdef Py_ssize_t n_tasks = (n + TABLE_ROWS - 1) // TABLE_ROWS
         cdef uint32_t[:, :, ::1] counts = np.zeros(
             (self.n_threads, self.n_features, N_SLOTS), dtype=np.uint32
         )
@@ -215,7 +214,7 @@ cdef class Binner:
             n_tasks, nogil=True, schedule="dynamic", num_threads=self.n_threads
         ):
             count_bytes(
-                &X.matrix, task * TASK_ROWS, min((task + 1) * TASK_ROWS, n),
+                &X.matrix, task * TABLE_ROWS, min((task + 1) * TABLE_ROWS, n),
                 &counts[thread_num(), 0, 0],
             )
         total = np.asarray(counts).sum(axis=0, dtype=np.uint32)
@@ -253,7 +252,7 @@ cdef class Binner:
             The rows to assign; None for all.
         """
         cdef Py_ssize_t n = X.matrix.n_rows if ids is None else ids.shape[0]
-        cdef Py_ssize_t n_tasks = (n + TASK_ROWS - 1) // TASK_ROWS, task, start, end
+        cdef Py_ssize_t n_tasks = (n + TABLE_ROWS - 1) // TABLE_ROWS, task, start, end
         cdef const uint32_t* first = NULL if ids is None or n == 0 else &ids[0]
         cdef Output out
 
@@ -267,8 +266,8 @@ cdef class Binner:
         for task in prange(
             n_tasks, nogil=True, schedule="dynamic", num_threads=self.n_threads
         ):
-            start = task * TASK_ROWS
-            end = min(start + TASK_ROWS, n)
+            start = task * TABLE_ROWS
+            end = min(start + TABLE_ROWS, n)
             self._assign_rows(&X.matrix, features, start, end, first, &out)
 
     def add_missed(self):

@@ -6,11 +6,12 @@ from sklearn.utils import assert_all_finite
 
 from sklearn_bandit._compat import MONOTONE_TAKES_MISSING
 from sklearn_bandit._core.thread_start import start_threads
+from sklearn_bandit._core.validation import check_n_samples
 
 from .packed_rows import MISSING_BIN, pack
 
-# Kernels number the rows by 32 bits and the features by 16.
-MAX_SAMPLES = np.iinfo(np.int32).max
+# Kernels number the rows by signed integers of 32 bits and the features by 16 bits.
+MAX_INT32_ROWS = np.iinfo(np.int32).max
 MAX_FEATURES = np.iinfo(np.uint16).max + 1
 
 # Matrices with fewer values are packed in milliseconds: threads would not pay.
@@ -19,10 +20,7 @@ MIN_PARALLEL = 1_000_000
 
 def check_size(n_samples, n_features):
     """Raise if rows or features do not fit the index types of the kernels."""
-    if n_samples > MAX_SAMPLES:
-        raise ValueError(
-            f"At most {MAX_SAMPLES} samples are supported, not {n_samples}."
-        )
+    check_n_samples(n_samples, MAX_INT32_ROWS)
     if n_features > MAX_FEATURES:
         raise ValueError(
             f"At most {MAX_FEATURES} features are supported; got {n_features}."

@@ -23,7 +23,7 @@ from sklearn_bandit._core.matrix cimport (
     load_column,
 )
 from sklearn_bandit._core.openmp cimport thread_num
-from sklearn_bandit._core.radix_sort cimport key_of_float, sort_keys
+from sklearn_bandit._core.radix_sort cimport insert_keys, key_of_float, sort_keys
 from sklearn_bandit.tree._common cimport (
     MISSING_BIN,
     MISSING_RANK,
@@ -284,8 +284,7 @@ cdef uint64_t* _sort(
     """
     cdef uint32_t ends[N_SLOTS]
     cdef uint32_t end = 0
-    cdef uint64_t key
-    cdef Py_ssize_t i, place
+    cdef Py_ssize_t i
     cdef int bin
 
     if n > FEW_ROWS:
@@ -300,11 +299,5 @@ cdef uint64_t* _sort(
         bin = bins[keys[i] & 0xFFFFFFFFU]
         spare[ends[bin]] = keys[i]
         ends[bin] += 1
-    for i in range(1, n):
-        key = spare[i]
-        place = i
-        while place > 0 and spare[place - 1] > key:
-            spare[place] = spare[place - 1]
-            place -= 1
-        spare[place] = key
+    insert_keys(spare, n)
     return spare

@@ -43,7 +43,7 @@ cdef class Grouping:
     cdef Py_ssize_t n_groups
     cdef Py_ssize_t room                    # for groups
     cdef int32_t* next_                     # next group with as much room left, or -1
-    cdef int32_t[GROUP_EXITS] roomy         # first group with room for so many ways out
+    cdef int32_t[GROUP_EXITS] roomy         # first group with room, by ways out
     cdef Waiting* waiting
     cdef Py_ssize_t n_waiting
     cdef Py_ssize_t n_chosen_in_all

@@ -103,7 +103,7 @@ cdef class Grouping:
             branch = open_[heaviest]
             n_open -= 1
             open_[heaviest] = open_[n_open]
-            # A node that is its own descendant would be chosen for ever.
+            # A node that is its own descendant would be chosen without end.
             if not tree.is_valid(branch.node) or self.n_chosen_in_all == tree.n_nodes:
                 return False
             self.n_chosen_in_all += 1

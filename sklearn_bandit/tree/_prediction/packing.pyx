@@ -1,4 +1,4 @@
-"""Trees of scikit-learn packed into small nodes, in an order that is kind to caches.
+"""Trees of scikit-learn packed into small nodes, in an order with few cache misses.
 
 scikit-learn's nodes have 64 bytes. Here there are two forms of a tree. If the processor
 has AVX-512 and rows have few features, nodes are in groups that a row passes in one

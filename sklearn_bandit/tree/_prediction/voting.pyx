@@ -32,7 +32,7 @@ from sklearn_bandit.bandit._votes import look_schedule
 
 from .averages import block_rows
 
-# A stage ends when so many times as many trees have been asked as at its start.
+# A stage ends when this many times as many trees have been asked as at its start.
 STAGE_GROWTH = 2.0
 
 # Features of a row that is copied: a block of wider rows takes too much memory.
@@ -260,13 +260,13 @@ cdef class Poll:
         """Keep those of open rows that are not decided; return how many.
 
         The leader is noted for all of them, and replaced at the next look: whether a
-        row is decided cannot be foreseen, and a branch would often be mistaken.
+        row is decided cannot be predicted, so there is no branch.
         """
         cdef Py_ssize_t width = self.packed.forest.width, number
         cdef int32_t* classes = &self.classes[0]
         cdef int32_t* n_asked = &self.n_asked[0]
         cdef int asked = self.ends[look], n_open = 0, i
-        # What differs by rounding is level: after all trees these rows are left.
+        # What differs by rounding is tied: after all trees these rows are left.
         cdef double left = self.packed.n_trees - asked + self.rounding
         cdef double threshold = self.thresholds[look]
         cdef double leader, runner_up, share

@@ -69,7 +69,7 @@ cdef class BanditSplitter(SlotSplitter):
     cdef double allowance               # what may be lost however small the gain
     cdef bint is_subset
     cdef Py_ssize_t stride              # rows that a row of a subset stands for
-    cdef Py_ssize_t share               # of a node's rows, one in so many is sampled
+    cdef Py_ssize_t share               # one of this number of a node's rows is sampled
     cdef RowSample sample
     cdef int32_t[::1] order             # features as they were before the draw
     cdef uint64_t row_random            # random numbers for the sample

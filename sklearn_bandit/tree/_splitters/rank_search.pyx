@@ -19,7 +19,7 @@ rows are sorted.
 """
 
 cimport cython
-from libc.math cimport INFINITY, fabs, log, log2
+from libc.math cimport INFINITY, fabs, log2
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
@@ -32,19 +32,23 @@ from sklearn_bandit.tree._common cimport (
     ranks_of,
     sample_of,
 )
-from sklearn_bandit.tree._criteria.class_scan cimport xlogx
 from sklearn_bandit.tree._criteria.histograms cimport is_allowed
+from sklearn_bandit.tree._criteria.scores cimport (
+    TIE,
+    entropy_score,
+    gini_score,
+    mean_score,
+    poisson_score,
+    xlogx,
+)
 from sklearn_bandit.tree._data.value_ranks cimport holds_several
 
 cdef enum:
     # With fewer rows the logarithms of the bounds take longer than to sort.
     BOUNDED_ROWS = 2048
 
-# Scores that differ by less, relatively, are tied: the first keeps the lead.
-cdef double TIE = 1e-13
-
 # What rounding may take from a bound, relatively.
-cdef double ROUNDING = 1e-9
+cdef double BOUND_ROUNDING = 1e-9
 
 
 @cython.final
@@ -342,28 +346,21 @@ cdef class RankSearch:
 
     cdef double score(self, const double* totals, const Side* side) noexcept nogil:
         """Score of a split, as `Criterion.score` has it."""
-        cdef double right, score = 0.0, right_weight = self.weight - side.weight
+        cdef double score = 0.0, right_weight = self.weight - side.weight
         cdef Py_ssize_t k
 
         if self.impurity == GINI:
-            return side.left / side.weight + side.right / right_weight
+            return gini_score(side.left, side.right, side.weight, right_weight)
         if self.impurity == ENTROPY:
-            return side.left + side.right - self.n_outputs * (
-                xlogx(side.weight) + xlogx(right_weight)
+            return entropy_score(
+                side.left, side.right, side.weight, right_weight, self.n_outputs
             )
+        if self.impurity == POISSON:
+            return poisson_score(self.n_cells, side.sums, totals)
         for k in range(1, self.n_cells):
-            right = totals[k] - side.sums[k]
-            if self.impurity == SQUARED_ERROR:
-                score += (
-                    side.sums[k] * side.sums[k] * right_weight
-                    + right * right * side.weight
-                ) / (side.weight * right_weight)
-            elif side.sums[k] <= 0.0 or right <= 1e-12 * totals[k]:
-                # A child whose y are all zero has no valid mean.
-                return -INFINITY
-            else:
-                score += side.sums[k] * log(side.sums[k] / side.weight)
-                score += right * log(right / right_weight)
+            score += mean_score(
+                side.sums[k], totals[k] - side.sums[k], side.weight, right_weight
+            )
         return score
 
     cdef inline bint take(
@@ -422,7 +419,7 @@ cdef class RankSearch:
                     xlogx(end) + xlogx(max(totals[k] - end, 0.0)) - slope * cell[k],
                 )
             bound -= self.n_outputs * (xlogx(start) + xlogx(self.weight - start))
-            return bound + ROUNDING * fabs(bound)
+            return bound + BOUND_ROUNDING * fabs(bound)
         first = 1 if self.impurity == SQUARED_ERROR else 0
         for k in range(first, self.n_cells):
             mean = totals[k] / self.weight
@@ -435,7 +432,7 @@ cdef class RankSearch:
                 above += (1.0 - mean) * cell[k]
             bound += max(above * above, below * below)
         bound = self.centre + bound * (self.weight / products)
-        return bound + ROUNDING * fabs(bound)
+        return bound + BOUND_ROUNDING * fabs(bound)
 
     cdef Py_ssize_t list_open(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, int32_t feature

@@ -1,6 +1,6 @@
 """Which features vary among rows, and between which bins."""
 
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from sklearn_bandit._core.simd cimport (
     line_16,
@@ -10,6 +10,14 @@ from sklearn_bandit._core.simd cimport (
     simd_void,
 )
 from sklearn_bandit.tree._common cimport MISSING_BIN, bins_of
+
+cdef enum:
+    # Rows of a node that are looked at together, where the first have not told that a
+    # feature varies: not one by one if all of the column from the first to the last has
+    # one bin, which is so for most stretches of rare categories and is known at once.
+    STRETCH_ROWS = 256
+    # Bytes of the column that are read for each of the rows at most.
+    SPARSEST = 16
 
 
 cdef void find_varying(
@@ -48,20 +56,65 @@ cdef bint is_constant(
     const uint8_t* column, const uint32_t* ids, Py_ssize_t n
 ) noexcept nogil:
     """Whether a feature, of which this is the column, has one bin in all of a node."""
-    cdef uint8_t first = column[ids[0]], noted = 0
-    cdef Py_ssize_t i = 1, k
+    cdef uint8_t first = column[ids[0]]
+    cdef Py_ssize_t start = 0, n_stretch
+
+    while start < n:
+        n_stretch = min(<Py_ssize_t> STRETCH_ROWS, n - start)
+        # The first rows tell most features that vary.
+        if start == 0 or not is_filled(column, ids + start, n_stretch, first):
+            if differs(column, ids + start, n_stretch, first):
+                return False
+        start += n_stretch
+    return True
+
+
+cdef bint is_filled(
+    const uint8_t* column, const uint32_t* ids, Py_ssize_t n, uint8_t bin
+) noexcept nogil:
+    """Whether rows are close together and all of the column between them has a bin."""
+    cdef uint32_t low = 0, high = 0
+
+    find_extent(ids, n, &low, &high)
+    return (
+        high - low < SPARSEST * n
+        and column[low] == bin
+        and memcmp(column + low, column + low + 1, high - low) == 0
+    )
+
+
+cdef bint differs(
+    const uint8_t* column, const uint32_t* ids, Py_ssize_t n, uint8_t bin
+) noexcept nogil:
+    """Whether a feature has another bin in any of some rows."""
+    cdef uint8_t noted = 0
+    cdef Py_ssize_t i = 0, k
 
     # Sixteen at a time: fewer branches.
     while i + 16 <= n:
         for k in range(16):
-            noted |= column[ids[i + k]] ^ first
+            noted |= column[ids[i + k]] ^ bin
         if noted:
-            return False
+            return True
         i += 16
     while i < n:
-        noted |= column[ids[i]] ^ first
+        noted |= column[ids[i]] ^ bin
         i += 1
-    return noted == 0
+    return noted != 0
+
+
+cdef simd_void find_extent(
+    const uint32_t* ids, Py_ssize_t n, uint32_t* lowest, uint32_t* highest
+) noexcept nogil:
+    """Smallest and largest of some ids."""
+    cdef uint32_t low = ids[0], high = ids[0]
+    cdef Py_ssize_t i
+
+    for i in range(n):
+        low = min(low, ids[i])
+        high = max(high, ids[i])
+    lowest[0] = low
+    highest[0] = high
 
 
 cdef simd_void find_ranges(

@@ -14,6 +14,7 @@ from libc.stdlib cimport free
 from sklearn_bandit._core.bin_lookup cimport (
     EDGE_ROOM,
     MAX_LOOKED_UP,
+    TABLE_ROWS,
     BinLookup,
     Seen,
     look_up,
@@ -25,8 +26,6 @@ from sklearn_bandit._core.openmp cimport thread_num
 cdef enum:
     # Values, cells and bins of this number of rows stay in the first-level cache.
     BLOCK_ROWS = MAX_LOOKED_UP
-    # Rows of one task: tables are fetched once for all of them.
-    TASK_ROWS = 4096
     # Neighbouring columns of a row-major matrix that share a cache line.
     GROUP = 16
 
@@ -103,7 +102,7 @@ cdef class BinAssigner:
             Threads to use.
         """
         cdef Py_ssize_t n = columns.shape[1], task
-        cdef Py_ssize_t n_tasks = (n + TASK_ROWS - 1) // TASK_ROWS
+        cdef Py_ssize_t n_tasks = (n + TABLE_ROWS - 1) // TABLE_ROWS
         n_threads = max(1, min(n_threads, n_tasks))
         cdef uint8_t[:, ::1] missing = np.zeros(
             (n_threads, self.n_features), dtype=np.uint8
@@ -113,7 +112,7 @@ cdef class BinAssigner:
             n_tasks, nogil=True, schedule="dynamic", num_threads=n_threads
         ):
             self._assign_rows(
-                X, rows, task * TASK_ROWS, min((task + 1) * TASK_ROWS, n), columns,
+                X, rows, task * TABLE_ROWS, min((task + 1) * TABLE_ROWS, n), columns,
                 &missing[thread_num(), 0],
             )
         np.asarray(has_missing)[:] = np.asarray(missing).max(axis=0)

@@ -19,8 +19,8 @@ MIN_SAMPLES = 65_536
 # Rows that combinations are looked for in; they are counted in all rows later.
 N_SAMPLED = 4_096
 
-# So many rows, of which fewer pairs than this share a combination, are enough to tell
-# that there are more combinations than allowed: of 8,192 they would share some 16.
+# If of the first number of rows fewer pairs than the second share a combination, there
+# are more combinations than allowed: of 8,192 they would share some 16.
 N_FIRST = 512
 MIN_SHARED = 8
 

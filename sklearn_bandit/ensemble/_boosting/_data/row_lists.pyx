@@ -14,11 +14,15 @@ from libc.string cimport memcpy
 from sklearn_bandit._core.memory cimport allocate_zeros
 from sklearn_bandit._core.simd cimport prefetch
 
+from .._common cimport LISTS_AHEAD
+
 cdef enum:
-    BLOCK_ROWS = 512
-    # Rows of a task that takes lists from others, and how many ahead it fetches.
+    # Rows of a task that writes lists.
+    WRITTEN_ROWS = 512
+    # Rows of a task that takes lists from others.
     TAKEN_ROWS = 4096
-    AHEAD = 16
+    # Slots that are copied at once.
+    PIECE = 16
 
 
 cdef class RowLists:
@@ -139,7 +143,7 @@ cdef class RowLists:
 
     def _write_dense_group(self, Py_ssize_t g, group, const uint8_t[:, :] columns):
         cdef Py_ssize_t n = self.n_samples, width = len(group.units), task, j
-        cdef Py_ssize_t n_tasks = (n + BLOCK_ROWS - 1) // BLOCK_ROWS
+        cdef Py_ssize_t n_tasks = (n + WRITTEN_ROWS - 1) // WRITTEN_ROWS
         cdef int n_threads = max(1, min(self.n_threads, n_tasks))
         cdef const uint16_t[::1] first, which
         cdef const Py_ssize_t[::1] features
@@ -150,16 +154,16 @@ cdef class RowLists:
         first, features, slot_of = self._slot_of(group)
         for task in prange(n_tasks, nogil=True, num_threads=n_threads):
             _write_dense(
-                columns, features, slot_of, task * BLOCK_ROWS,
-                min((task + 1) * BLOCK_ROWS, n), slots,
+                columns, features, slot_of, task * WRITTEN_ROWS,
+                min((task + 1) * WRITTEN_ROWS, n), slots,
             )
         for j in range(width):
             if group.units[j].bundle is not None:
                 which = group.units[j].bundle.which
                 for task in prange(n_tasks, nogil=True, num_threads=n_threads):
                     _write_bundle(
-                        which, first[j], task * BLOCK_ROWS,
-                        min((task + 1) * BLOCK_ROWS, n), slots, j, width,
+                        which, first[j], task * WRITTEN_ROWS,
+                        min((task + 1) * WRITTEN_ROWS, n), slots, j, width,
                     )
         self.groups[g].slots = &slots[0]
         self.groups[g].starts = NULL
@@ -169,7 +173,7 @@ cdef class RowLists:
 
     def _write_sparse_group(self, Py_ssize_t g, group, const uint8_t[:, :] columns):
         cdef Py_ssize_t n = self.n_samples, task
-        cdef Py_ssize_t n_tasks = (n + BLOCK_ROWS - 1) // BLOCK_ROWS
+        cdef Py_ssize_t n_tasks = (n + WRITTEN_ROWS - 1) // WRITTEN_ROWS
         cdef int n_threads = max(1, min(self.n_threads, n_tasks))
         cdef const uint16_t[::1] frequent
         cdef const Py_ssize_t[::1] features
@@ -183,15 +187,15 @@ cdef class RowLists:
         ).astype(np.uint16)
         for task in prange(n_tasks, nogil=True, num_threads=n_threads):
             _count_sparse(
-                columns, features, slot_of, frequent, task * BLOCK_ROWS,
-                min((task + 1) * BLOCK_ROWS, n), starts,
+                columns, features, slot_of, frequent, task * WRITTEN_ROWS,
+                min((task + 1) * WRITTEN_ROWS, n), starts,
             )
         np.cumsum(starts, out=starts.base)
         slots = np.empty(max(starts[n], 1), dtype=np.uint16)
         for task in prange(n_tasks, nogil=True, num_threads=n_threads):
             _write_sparse(
-                columns, features, slot_of, frequent, task * BLOCK_ROWS,
-                min((task + 1) * BLOCK_ROWS, n), starts, slots,
+                columns, features, slot_of, frequent, task * WRITTEN_ROWS,
+                min((task + 1) * WRITTEN_ROWS, n), starts, slots,
             )
         self.groups[g].slots = &slots[0]
         self.groups[g].starts = &starts[0]
@@ -211,14 +215,20 @@ cdef void _take_lists(
 
     for i in range(start, end):
         taken = other.slots + rows[i] * width
-        ahead = other.slots + rows[min(i + AHEAD, end - 1)] * width
+        ahead = other.slots + rows[min(i + LISTS_AHEAD, end - 1)] * width
         prefetch(ahead)
         prefetch(ahead + width - 1)
-        if width < 16:
+        if width < PIECE:
             for j in range(width):
                 slots[i * width + j] = taken[j]
-        else:
-            memcpy(slots + i * width, taken, width * sizeof(uint16_t))
+            continue
+        # In pieces of a known length, which are no calls; the last two may overlap.
+        j = 0
+        while j + PIECE < width:
+            memcpy(slots + i * width + j, taken + j, PIECE * sizeof(uint16_t))
+            j += PIECE
+        j = width - PIECE
+        memcpy(slots + i * width + j, taken + j, PIECE * sizeof(uint16_t))
 
 
 cdef void _take_sparse_lists(
@@ -229,7 +239,7 @@ cdef void _take_sparse_lists(
     cdef Py_ssize_t i
 
     for i in range(start, end):
-        prefetch(other.slots + other.starts[rows[min(i + AHEAD, end - 1)]])
+        prefetch(other.slots + other.starts[rows[min(i + LISTS_AHEAD, end - 1)]])
         memcpy(
             slots + starts[i], other.slots + other.starts[rows[i]],
             (starts[i + 1] - starts[i]) * sizeof(uint16_t),
@@ -293,7 +303,7 @@ cdef void _write_sparse(
     const int64_t[::1] starts,
     uint16_t[::1] slots,
 ) noexcept nogil:
-    cdef int64_t[BLOCK_ROWS] place
+    cdef int64_t[WRITTEN_ROWS] place
     cdef Py_ssize_t j, i
     cdef uint16_t slot
 

@@ -10,6 +10,7 @@ cdef class HistogramBuilder:
 
     cdef readonly RowLists rows         # all rows, or those of a sample
     cdef const uint64_t* packed         # their gradients and hessians; NULL: not packed
+    cdef bint adds_packed               # whether sums of the current node fit the bits
     cdef double step_g                  # units of packed sums
     cdef double step_h
     cdef readonly int width             # doubles a cell: 4, 2 if hessians are constant
@@ -85,6 +86,10 @@ cdef class HistogramBuilder:
 
     cdef void _add_chunks(
         self, Py_ssize_t g, Py_ssize_t part, double* out
+    ) noexcept nogil
+
+    cdef void _add_packed(
+        self, Py_ssize_t g, Py_ssize_t part, double* slots
     ) noexcept nogil
 
     cdef void _sum_cells(self, Py_ssize_t feature, double* cells) noexcept nogil

@@ -10,7 +10,8 @@ on the node alone, and their sums are added in order: the result is the same for
 number of threads.
 
 Rows of a sample come packed (see ``sampled_pairs``). Their sums are unpacked into cells
-after each chunk, or after as many rows as fit their bits.
+after each chunk, or after as many rows as fit their bits; if those of the whole node
+do, chunks are added up before.
 
 What is inserted (``insertions``) are the slots of ``layout``. Where a group has
 bundles, the cells of its features are summed from the slots afterwards.
@@ -21,6 +22,8 @@ import numpy as np
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
+
+from sklearn_bandit._core.memory cimport CACHE_LINE
 
 from .._data.row_lists cimport GroupRows, RowLists
 from .insertions cimport (
@@ -44,8 +47,6 @@ cdef enum:
     N_PARTS = 4
     # Insertions that are worth waking other threads for (some microseconds).
     MIN_PARALLEL = 65536
-    # Bytes of a cache line.
-    LINE = 64
 
 
 def aligned_zeros(n):
@@ -61,8 +62,8 @@ def aligned_zeros(n):
     ndarray of float64 of shape (n,)
         The zeros.
     """
-    room = np.zeros(n + LINE // 8)
-    return room[-room.ctypes.data % LINE // 8 :][:n]
+    room = np.zeros(n + CACHE_LINE // 8)
+    return room[-room.ctypes.data % CACHE_LINE // 8 :][:n]
 
 
 cdef class HistogramBuilder:
@@ -179,6 +180,7 @@ cdef class HistogramBuilder:
                 if self.packed != NULL:  # sums of integers: any chunks will do
                     self.n_chunks[g] = min(self.n_chunks[g], self.n_threads)
             any_chunks |= self.n_chunks[g] > 1
+        self.adds_packed = self.packed != NULL and n <= MAX_PACKED_ROWS
         n_threads = self.n_threads if expected >= MIN_PARALLEL else 1
         for task in prange(n_tasks, schedule="dynamic", num_threads=n_threads):
             self._insert_chunk(
@@ -213,10 +215,28 @@ cdef class HistogramBuilder:
         cdef double* total = self._chunk_slots(g, 0, out)
         cdef const double* slots
 
+        if self.adds_packed:
+            if self.n_chunks[g] > 1:
+                self._add_packed(g, part, total)
+            return
         for chunk in range(1, self.n_chunks[g]):
             slots = self._chunk_slots(g, chunk, out)
             for i in range(size * part // N_PARTS, size * (part + 1) // N_PARTS):
                 total[i] += slots[i]
+
+    cdef void _add_packed(
+        self, Py_ssize_t g, Py_ssize_t part, double* slots
+    ) noexcept nogil:
+        """Add up a part of the packed slots of a group, and unpack the sums."""
+        cdef Py_ssize_t size = self.rows.groups[g].n_slots, chunk, i
+        cdef Py_ssize_t first = size * part // N_PARTS
+        cdef Py_ssize_t last = size * (part + 1) // N_PARTS
+        cdef uint64_t* total = &self.packed_scratch[self.packed_start[g]]
+
+        for chunk in range(1, self.n_chunks[g]):
+            for i in range(first, last):
+                total[i] += total[chunk * size + i]
+        self._unpack_slots(total, first, last - first, True, slots)
 
     cdef void _insert_chunk(
         self,
@@ -296,6 +316,8 @@ cdef class HistogramBuilder:
             insert_packed_rows(
                 group, rows, self.packed, start, end, packed, &inserted
             )
+            if self.adds_packed and self.n_chunks[g] > 1:
+                break  # `_add_packed` does the rest
             if self.has_bundles[g]:
                 self._unpack_slots(packed, 0, group.n_slots, is_first, slots)
             else:

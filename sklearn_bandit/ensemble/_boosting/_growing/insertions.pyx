@@ -12,12 +12,11 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from sklearn_bandit._core.simd cimport inline_void, prefetch, simd_256_void
 
+from .._common cimport LISTS_AHEAD
 from .._data.row_lists cimport GroupRows
 from .sampled_pairs cimport COUNT_BITS, HESSIAN_BITS, MAX_PACKED_ROWS
 
 cdef enum:
-    # How many rows ahead lists are fetched from memory.
-    AHEAD = 16
     # Rows whose addends are made in advance: they stay in the first-level cache.
     BLOCK_ROWS = 64
     # Slots of a cache line.
@@ -144,7 +143,7 @@ cdef inline_void _insert_block(
             addends[i * width + 2] = gradients[2 * row + 1]
             addends[i * width + 3] = 0.0
     for i in range(n_rows):
-        ahead = rows[min(i + AHEAD, n_ahead - 1)]
+        ahead = rows[min(i + LISTS_AHEAD, n_ahead - 1)]
         _insert_row(width, group, rows[i], ahead, addends + i * width, out, &inserted)
     n_inserted[0] += inserted
 
@@ -197,7 +196,7 @@ cdef void insert_packed_rows(
     cdef int64_t inserted = 0
 
     for i in range(start, stop):
-        ahead = rows[min(i + AHEAD, stop - 1)]
+        ahead = rows[min(i + LISTS_AHEAD, stop - 1)]
         prefetch(packed + ahead)
         _insert_row(
             PACKED, group, rows[i], ahead, <const double*> (packed + rows[i]),

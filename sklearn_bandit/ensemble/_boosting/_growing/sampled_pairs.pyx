@@ -24,8 +24,9 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from sklearn_bandit._core.random cimport random_bits
 from sklearn_bandit._core.simd cimport inline_void, simd_void
 
+from .._common cimport TASK_ROWS
+
 cdef enum:
-    TASK_ROWS = 4096
     # Largest rounded numbers: MAX_PACKED_ROWS rows of these fit into a cell.
     MAX_GRADIENT = 4095
     MAX_HESSIAN = 511

@@ -21,6 +21,9 @@ cdef enum:
     # Fewer cells than this are searched by one thread: that takes some ten
     # microseconds, to start a loop in threads and wait for them takes one or two.
     MIN_PARALLEL_CELLS = 1024
+    # Features that a thread searches before it asks for more: few, so that all threads
+    # end at about the same time.
+    TASK_FEATURES = 2
 
 # Splits that leave a child with a smaller sum of hessians are not made.
 MIN_HESSIAN = 1e-3
@@ -80,7 +83,7 @@ cdef class SplitSearch:
         if self.builder.total_cells < MIN_PARALLEL_CELLS:
             n_threads = 1
         for feature in prange(
-            self.n_features, nogil=True, schedule="dynamic", chunksize=4,
+            self.n_features, nogil=True, schedule="dynamic", chunksize=TASK_FEATURES,
             num_threads=n_threads
         ):
             self._search_feature(feature, siblings)

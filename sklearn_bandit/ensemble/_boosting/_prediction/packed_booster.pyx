@@ -18,6 +18,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memcpy
 
+from sklearn_bandit._core.bin_lookup cimport MISSING_BIN
 from sklearn_bandit._core.openmp cimport thread_num
 from sklearn_bandit._core.transpose cimport transpose
 
@@ -53,7 +54,6 @@ cdef extern from "tree_registers.h":
 KERNELS = {"portable": PORTABLY, "avx2": BY_AVX2, "avx512": BY_AVX512}
 
 cdef enum:
-    MISSING_BIN = 255
     MAX_THRESHOLDS = 254
     # A threshold of infinity: only missing values are beyond it.
     LAST_BIN = 254

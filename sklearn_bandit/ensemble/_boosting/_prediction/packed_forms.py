@@ -12,7 +12,7 @@ from .packed_booster import PackedBooster
 MIN_ROWS = 1000
 
 # Fewer rows than this have no thread of their own. Fifty trees of 31 leaves take .4 ms
-# for so many (flights), far more than to wake a thread; not tuned.
+# for them (flights), far more than to wake a thread; not tuned.
 MIN_ROWS_PER_THREAD = 2000
 
 packed_boosters = PackedForms()

@@ -6,9 +6,10 @@ numbers, and no method copies more than a sample of X.
 """
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_even_slices
 
 from sklearn_bandit._compat import approximate_mode, shuffle_split_sizes
+from sklearn_bandit._core.tasks import run_tasks
 
 from .._data.bin_mapper import choose_rows, fit_bin_mapper
 from .row_sampling import draw_rounds
@@ -56,7 +57,9 @@ class ArrayRows:
         """Find the thresholds of bins; parameters as for ``bin_mapper``."""
         rows, weights = choose_rows(self.n_samples, self.sample_weight, random_state)
         rows = self._in_X(rows)
-        values = self.X if rows is None else self.X[rows]
+        values = self.X
+        if rows is not None:
+            values = take_rows(self.X, rows, options["n_threads"])
         return fit_bin_mapper(values, weights, max_bins=max_bins, **options)
 
     def fit_baseline(self, loss):
@@ -70,7 +73,7 @@ class ArrayRows:
         return rarest_class(self.y)
 
     def some_targets(self, step):
-        """Return targets and weights (or None) of every so many-th row."""
+        """Return targets and weights (or None) of every `step`-th row."""
         weights = self.sample_weight
         if weights is not None:
             weights = np.ascontiguousarray(weights[::step])
@@ -135,6 +138,17 @@ class ArrayRows:
             )
             for part in numbers
         ]
+
+
+def take_rows(X, rows, n_threads):
+    """Return some rows of a matrix, read by several threads."""
+    taken = np.empty((len(rows), X.shape[1]), dtype=X.dtype)
+
+    def take(part):
+        taken[part] = X[rows[part]]
+
+    run_tasks(take, list(gen_even_slices(len(rows), n_threads)), n_threads)
+    return taken
 
 
 def split_rows(y, n_samples, test_size, random_state):

@@ -14,7 +14,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
-from sklearn_bandit._core.simd cimport inline_void, simd_void
+from sklearn_bandit._core.simd cimport inline_void, simd_256_void, simd_void
 
 cdef enum:
     BLOCK_ROWS = 4096
@@ -74,17 +74,35 @@ cdef inline_void _sum_block(
     """Add gradients, hessians and 1 to the cell of each row's leaf."""
     cdef Py_ssize_t i
     cdef double* cell
-    cdef double g, h, one
+    cdef double g, h, one, zero
 
     for i in range(n):
         cell = parts + (i % N_SUMS) * n_cells + 4 * <Py_ssize_t> leaves[i]
-        # All is read before anything is written.
+        # All is read before anything is written: one addition of four numbers.
         g = cell[0] + gradients[width * i]
         h = cell[1] + (1.0 if width == 1 else gradients[width * i + width - 1])
         one = cell[2] + 1.0
+        zero = cell[3] + 0.0
         cell[0] = g
         cell[1] = h
         cell[2] = one
+        cell[3] = zero
+
+
+cdef simd_256_void _sum_gradients(
+    const uint8_t* leaves, const float* gradients, Py_ssize_t n, Py_ssize_t n_cells,
+    double* parts
+) noexcept nogil:
+    """`_sum_block` where hessians are constant."""
+    _sum_block(1, leaves, gradients, n, n_cells, parts)
+
+
+cdef simd_256_void _sum_pairs(
+    const uint8_t* leaves, const float* gradients, Py_ssize_t n, Py_ssize_t n_cells,
+    double* parts
+) noexcept nogil:
+    """`_sum_block` where they are not."""
+    _sum_block(2, leaves, gradients, n, n_cells, parts)
 
 
 cdef class LeafRouter:
@@ -265,9 +283,9 @@ cdef class LeafRouter:
             n = min(BLOCK_ROWS, end - start)
             self._route_block(0, columns, start, n, &leaves[start])
             if gradients.shape[1] == 1:
-                _sum_block(1, &leaves[start], &gradients[start, 0], n, n_cells, parts)
+                _sum_gradients(&leaves[start], &gradients[start, 0], n, n_cells, parts)
             else:
-                _sum_block(2, &leaves[start], &gradients[start, 0], n, n_cells, parts)
+                _sum_pairs(&leaves[start], &gradients[start, 0], n, n_cells, parts)
             start += n
         for i in range(sums.shape[0]):
             for j in range(3):

@@ -72,14 +72,14 @@ class TrainingRows:
         self._join(self.n_samples, self.source.read_all)
 
     def join(self, n_rows, round_size, seed):
-        """Let rows join in random order until there are so many.
+        """Let rows join in random order until there are `n_rows`.
 
         Parameters
         ----------
         n_rows : int
             A multiple of `round_size`, or all.
         round_size : int
-            Each run of so many rows is a sample of its own.
+            Each run of this number of rows is a sample of its own.
         seed : int
             What the order depends on.
         """
