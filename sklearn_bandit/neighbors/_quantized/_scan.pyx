@@ -440,8 +440,8 @@ cdef void search_together(
 ) noexcept nogil:
     """Search a segment for queries that were prepared with one byte a feature, or two.
 
-    Of those with one byte, those that are marked to be alone afterwards are not searched
-    for.
+    Of those with one byte, those that are marked to be alone afterwards are not
+    searched for.
     """
     cdef bint has_head = rows.head.codes != NULL
     cdef Group group
