@@ -16,8 +16,8 @@ features, L the largest key that is wanted, and q' the query in that type.
   less than the smallest normal number each.
 - Products. The query is divided by its norm. A product with x is off by at most
   ``(d + 2) u |x|``, and |x| itself, from the sum of squares, by ``d u / 2`` of it: a
-  row is dropped if its product is below ``-L / |q|`` (under "cosine" ``(1 - L) |x|``) less
-  ``2 (d + 16) u |x|`` and the rounding of double precision. Rows whose squares
+  row is dropped if its product is below ``-L / |q|`` (under "cosine" ``(1 - L) |x|``)
+  less ``2 (d + 16) u |x|`` and the rounding of double precision. Rows whose squares
   underflow or overflow are not dropped.
 """
 
