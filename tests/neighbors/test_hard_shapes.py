@@ -143,5 +143,5 @@ def test_a_huge_row_leaves_the_centre_where_it_was():
     rows = np.random.default_rng(0).standard_normal((2000, 8)) + 5.0
     usual = middle(rows)
     rows[0] *= 1e6
-    np.testing.assert_allclose(middle(rows), usual, atol=0.05)
+    np.testing.assert_allclose(middle(rows), usual, atol=0.2)
     assert np.abs(rows.mean(axis=0) - usual).min() > 1e3

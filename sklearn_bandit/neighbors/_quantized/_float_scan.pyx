@@ -15,9 +15,9 @@ features, L the largest key that is wanted, and q' the query in that type.
   ``(d + 16) 2**-51`` for the rounding of L. What underflows makes sums too large by
   less than the smallest normal number each.
 - Products. The query is divided by its norm. A product with x is off by at most
-  ``(d + 2) u |x|``, and |x| itself, from the sum of squares, by ``d u / 2`` of it: a row
-  is dropped if its product is below ``-L / |q|`` (under "cosine" ``(1 - L) |x|``) less
-  ``2 (d + 16) u |x|`` and the rounding of double precision. Rows whose squares
+  ``(d + 2) u |x|``, and |x| itself, from the sum of squares, by ``d u / 2`` of it: a
+  row is dropped if its product is below ``-L / |q|`` (under "cosine" ``(1 - L) |x|``)
+  less ``2 (d + 16) u |x|`` and the rounding of double precision. Rows whose squares
   underflow or overflow are not dropped.
 """
 
@@ -76,7 +76,9 @@ cdef struct Limits:
     ProductLimit product
 
 
-cdef bint _set_query(const Rows* rows, const Query* query, Limits* limits) noexcept nogil:
+cdef bint _set_query(
+    const Rows* rows, const Query* query, Limits* limits
+) noexcept nogil:
     """Store the query in the type of the rows; return whether that is possible."""
     cdef Py_ssize_t d = rows.n_features, j
     cdef bint is_product = rows.metric != EUCLIDEAN and rows.metric != MANHATTAN
