@@ -193,8 +193,8 @@ def far_outliers(n_rows, n_features, n_queries, seed=SEED):
     return draw(n_rows), draw(n_queries)
 
 
-# There are no goals for these. Other draws of the hostile ones were looked at while
-# their bounds were written; nothing was tuned on the decaying ones.
+# There are no goals for these. The hostile ones were looked at while their bounds were
+# written, so that they are not held out; nothing was tuned on the decaying ones.
 OTHER_SETS = {
     "decaying-96": lambda: decaying(50_000, 96, N_BATCH),
     "decaying-300": lambda: decaying(50_000, 300, N_BATCH),
