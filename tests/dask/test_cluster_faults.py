@@ -3,6 +3,7 @@
 import os
 import signal
 
+import numpy as np
 import pytest
 from dask_data import (
     assert_same_forest,
@@ -10,10 +11,10 @@ from dask_data import (
     wait_until_empty,
     when_there_is,
 )
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, wait
 
 from sklearn_bandit import ensemble
-from sklearn_bandit.dask import RandomForestClassifier
+from sklearn_bandit.dask import BanditKMedoids, RandomForestClassifier
 
 PARAMETERS = {"n_estimators": 24, "random_state": 0}
 
@@ -43,6 +44,42 @@ def test_killed_worker(local):
         thread.join()
         assert_same_forest(forest, local)
         assert killed not in client.run(os.getpid).values()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_killed_worker_of_a_round():
+    """Samples in memory that were read where they are are read elsewhere."""
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        X, _ = make_collections()
+        expected = BanditKMedoids(3, max_rows=2000, random_state=0).fit(X)
+        persisted = client.persist(X)
+        wait(persisted)
+        killed = min(client.run(os.getpid).values())
+        thread = when_there_is(client, "label", lambda: os.kill(killed, signal.SIGKILL))
+        model = BanditKMedoids(3, max_rows=2000, random_state=0).fit(persisted)
+        thread.join()
+        np.testing.assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
+        assert killed not in client.run(os.getpid).values()
+
+
+def test_interrupted_rounds(process_client, interrupt):
+    """Nothing but the samples is left on the cluster."""
+    X = process_client.persist(make_collections()[0])
+    wait(X)
+    model = BanditKMedoids(3, max_rows=2000, random_state=0)
+    with Client(process_client.scheduler.address) as other:
+        thread = when_there_is(other, "label", lambda: interrupt.send_after(0))
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X)
+        thread.join()
+        del X
+        assert not wait_until_empty(other, seconds=30)
+    assert not hasattr(model, "medoid_indices_")
 
 
 def test_interrupted_client(process_client, interrupt):
