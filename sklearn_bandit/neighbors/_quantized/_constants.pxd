@@ -11,4 +11,5 @@ cdef extern from "constants.h":
     const double MOST_SQUARES "SKB_MOST_SQUARES"
     const double LEAST_SQUARES "SKB_LEAST_SQUARES"
     const double LARGE "SKB_LARGE"
+    const double LEAST_FACTOR "SKB_LEAST_FACTOR"
     double enlarge "skb_enlarge"(double value) noexcept nogil

@@ -42,6 +42,7 @@ from libc.string cimport memset
 from ..._core.memory cimport allocate
 from ._constants cimport (
     LARGE,
+    LEAST_FACTOR,
     LEAST_SQUARES,
     MOST,
     ROUNDINGS,
@@ -57,8 +58,6 @@ cdef double UP = 1.0 + ROUNDINGS
 # The largest integers: in two bytes of 7 bits each, the low one from -64 to 63; in one
 # byte of 8 bits.
 cdef double LARGEST_IN_TWO = 8191.0, LARGEST_IN_ONE = 127.0
-# A factor of residuals that are infinite must not be 0.
-cdef double LEAST_FACTOR = 1e-10
 cdef double TINY = 1e-28
 # One over this power of two is a number.
 cdef int LEAST_EXPONENT = -1000

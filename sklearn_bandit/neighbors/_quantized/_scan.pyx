@@ -14,7 +14,7 @@ from libc.string cimport memcpy
 from ..._core.memory cimport allocate
 from ..._core.simd cimport prefetch, prefetch_l2
 from ._candidates cimport Candidate, largest
-from ._constants cimport SKB_BLOCK, SKB_GROUP, SKB_HIGH_STEP
+from ._constants cimport LEAST_FACTOR, SKB_BLOCK, SKB_GROUP, SKB_HIGH_STEP
 from ._encode cimport MANHATTAN
 from ._exact cimport KERNELS, compute_row, compute_all, row_of
 from ._float_scan cimport scan_floats
@@ -58,10 +58,6 @@ cdef enum:
     # How many rows ahead of its use a row is asked for, and how many bytes of it.
     N_AHEAD = 4
     FETCHED_BYTES = 1024
-
-
-# Factor of residuals in the bounds of low bytes: infinite ones must not become NaN.
-cdef float LEAST_FACTOR = 1e-10
 
 
 cdef int new_scratch(
@@ -335,7 +331,7 @@ cdef void _scan_group(
             query_bytes[i].unit *= SKB_HIGH_STEP
             low.high, low.sum_high = low.low, low.sum_low
             low.bias = low.size = low.constant = 0.0
-            low.residual = LEAST_FACTOR
+            low.residual = <float> LEAST_FACTOR
     KERNELS.scan_group(
         group.codes + block * SKB_BLOCK * group.width,
         group.stats + block * SKB_BLOCK * group.rows.n_stats, n_blocks,

@@ -17,6 +17,8 @@
 /* Smaller squares are computed again, of values times a large power of two. */
 #define SKB_LEAST_SQUARES 1e-250
 #define SKB_LARGE 0x1p600
+/* Least factor of residuals in a bound: times 0, infinite ones would not be numbers. */
+#define SKB_LEAST_FACTOR 1e-10
 
 /* A value times that power. Sums may be reordered, and its square, which overflows, be
    taken out of them: the product is therefore made before anything is done with it. */

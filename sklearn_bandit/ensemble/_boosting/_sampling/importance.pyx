@@ -31,7 +31,7 @@ cdef enum:
     # Bits of a probability in the integers that probabilities are summed in.
     BITS = 30
     # Sums that are made side by side, for wide vectors.
-    N_LANES = 8
+    N_SUMMED = 8
 
 # A probability of 1 in these: it fits 32 bits, which processors convert several at a
 # time.
@@ -85,25 +85,25 @@ cdef simd_void _divide_up(
     const double* scores, Py_ssize_t n, double mu, double* n_above, double* sum_below
 ) noexcept nogil:
     """How many scores are above `mu`, and the sum of the others that are above 0."""
-    cdef double[N_LANES] above, below
-    cdef Py_ssize_t n_full = n - n % N_LANES, i = 0, lane
+    cdef double[N_SUMMED] above, below
+    cdef Py_ssize_t n_full = n - n % N_SUMMED, i = 0, lane
 
-    for lane in range(N_LANES):
+    for lane in range(N_SUMMED):
         above[lane] = below[lane] = 0.0
     while i < n_full:
-        for lane in range(N_LANES):
+        for lane in range(N_SUMMED):
             above[lane] += 1.0 if scores[i + lane] > mu else 0.0
             below[lane] += (
                 scores[i + lane]
                 if (scores[i + lane] > 0.0) & (scores[i + lane] <= mu)
                 else 0.0
             )
-        i += N_LANES
+        i += N_SUMMED
     for i in range(n_full, n):
         above[0] += 1.0 if scores[i] > mu else 0.0
         below[0] += scores[i] if (scores[i] > 0.0) & (scores[i] <= mu) else 0.0
     n_above[0] = sum_below[0] = 0.0
-    for lane in range(N_LANES):
+    for lane in range(N_SUMMED):
         n_above[0] += above[lane]
         sum_below[0] += below[lane]
 
