@@ -75,3 +75,18 @@ def test_smaller_trees_are_the_first_nodes_of_larger_ones(n_leaves):
     np.testing.assert_array_equal(part.impurity, whole.impurity[:n_nodes])
     inner = part.children_left >= 0
     np.testing.assert_array_equal(part.feature[inner], whole.feature[:n_nodes][inner])
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("n_samples", [100, 400, 20_000])
+def test_samples_that_are_alike_are_not_split(criterion, n_samples):
+    """Leaves have several classes here, and no feature varies in them."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (n_samples, 2)).astype(np.uint8)
+    y = rng.integers(0, 2, n_samples)
+    model = tree.DecisionTreeClassifier(
+        criterion=criterion, max_leaf_nodes=1000, random_state=0
+    ).fit(X, y)
+    assert model.get_n_leaves() == len(np.unique(X, axis=0))
+    assert model.tree_.n_node_samples.min() > 0
+    assert np.isfinite(model.tree_.value).all()

@@ -9,6 +9,7 @@ With the class weights L on the left and T of the node these numbers are ``sum(L
 ``sum((T - L)^2)`` follows.
 """
 
+from libc.math cimport INFINITY
 from libc.string cimport memset
 
 from sklearn_bandit._core.simd cimport (
@@ -185,8 +186,9 @@ cdef inline_void scan_width(const int width, Search* search) noexcept nogil:
 
     add_bins(width, search.cells, search.bins, n, search.totals, sums)
     score_sums(sums, n, search.squares, search.weight, scores)
+    # Never better than anything: a feature that does not vary has no score at all.
     for i in range(n, n + SCORE_LANES):
-        scores[i] = -1.0
+        scores[i] = -INFINITY
     find_best(scores, n, &best_score, &chosen)
     search.best_score = best_score
     search.chosen = chosen
