@@ -48,6 +48,20 @@ def processes():
 
 
 @pytest.fixture
+def own_cluster():
+    """Return a client of a cluster that a test may damage."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
 def client(threads):
     """Return a client of the cluster of threads."""
     yield from _make_client(threads)

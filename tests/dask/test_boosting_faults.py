@@ -6,24 +6,12 @@ import signal
 import numpy as np
 import pytest
 from dask_data import make_collections, wait_until_empty, when_there_is
-from distributed import Client, LocalCluster
+from distributed import Client
 
 from sklearn_bandit import ensemble
 from sklearn_bandit.dask import BanditNearestNeighbors, HistGradientBoostingClassifier
 
 PARAMETERS = {"batch_size": 1000, "solver": "mab", "random_state": 0}
-
-
-@pytest.fixture
-def own_cluster():
-    """Return a client of a cluster that a test may damage."""
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")

@@ -11,7 +11,7 @@ from dask_data import (
     wait_until_empty,
     when_there_is,
 )
-from distributed import Client, LocalCluster, wait
+from distributed import Client, wait
 
 from sklearn_bandit import ensemble
 from sklearn_bandit.dask import BanditKMedoids, RandomForestClassifier
@@ -26,45 +26,34 @@ def local():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_killed_worker(local):
+def test_killed_worker(local, own_cluster):
     """What it held is computed again, elsewhere; the forest is the same."""
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        X, y = make_collections()
-        pids = client.run(os.getpid)
-        killed = min(pids.values())
-        thread = when_there_is(
-            client, "grow_some", lambda: os.kill(killed, signal.SIGKILL)
-        )
-        forest = RandomForestClassifier(**PARAMETERS).fit(X, y)
-        thread.join()
-        assert_same_forest(forest, local)
-        assert killed not in client.run(os.getpid).values()
+    X, y = make_collections()
+    killed = min(own_cluster.run(os.getpid).values())
+    thread = when_there_is(
+        own_cluster, "grow_some", lambda: os.kill(killed, signal.SIGKILL)
+    )
+    forest = RandomForestClassifier(**PARAMETERS).fit(X, y)
+    thread.join()
+    assert_same_forest(forest, local)
+    assert killed not in own_cluster.run(os.getpid).values()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_killed_worker_of_a_round():
+def test_killed_worker_of_a_round(own_cluster):
     """Samples in memory that were read where they are are read elsewhere."""
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        X, _ = make_collections()
-        expected = BanditKMedoids(3, max_rows=2000, random_state=0).fit(X)
-        persisted = client.persist(X)
-        wait(persisted)
-        killed = min(client.run(os.getpid).values())
-        thread = when_there_is(client, "label", lambda: os.kill(killed, signal.SIGKILL))
-        model = BanditKMedoids(3, max_rows=2000, random_state=0).fit(persisted)
-        thread.join()
-        np.testing.assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
-        assert killed not in client.run(os.getpid).values()
+    X, _ = make_collections()
+    expected = BanditKMedoids(3, max_rows=2000, random_state=0).fit(X)
+    persisted = own_cluster.persist(X)
+    wait(persisted)
+    killed = min(own_cluster.run(os.getpid).values())
+    thread = when_there_is(
+        own_cluster, "label", lambda: os.kill(killed, signal.SIGKILL)
+    )
+    model = BanditKMedoids(3, max_rows=2000, random_state=0).fit(persisted)
+    thread.join()
+    np.testing.assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
+    assert killed not in own_cluster.run(os.getpid).values()
 
 
 def test_interrupted_rounds(process_client, interrupt):

@@ -26,7 +26,7 @@ cdef enum:
     # Rows whose bounds are kept at a time for one query: half a megabyte.
     SPAN = 1 << 17
     # Blocks from all over the segment that give a first threshold, at most; and one of
-    # so many of them for a batch (whose seeds are scanned again) and for one query.
+    # this many of them for a batch (whose seeds are scanned again) and for one query.
     SEED_BLOCKS = 64
     BATCH_SEED_FACTOR = 4
     ONE_SEED_FACTOR = 16
