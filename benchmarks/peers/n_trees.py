@@ -63,17 +63,22 @@ def oob_r2(model, y):
     return 1.0 - error / (1.0 - np.sum(hits.mean(axis=0) ** 2))
 
 
+def wanted_sets(options):
+    """Yield name, forest, samples, targets, and how many of them a fit has."""
+    for name, (make, n_samples) in SETS.items():
+        if options.wants(name):
+            X, y = make()
+            is_real = y.dtype.kind == "f"
+            kind = RandomForestRegressor if is_real else RandomForestClassifier
+            yield name, kind, X, y, n_samples
+
+
 @benchmark("forest.n_trees", data=["covtype", "mnist", "adult", "beijing_air"])
 def n_trees(options):
     """Scores of "auto", 100 and 500 trees; how often "auto" is within `oob_tol`."""
     n_seeds = options.rounds or 10
     rows, counts = [], []
-    for name, (make, n_samples) in SETS.items():
-        if not options.wants(name):
-            continue
-        X, y = make()
-        is_real = y.dtype.kind == "f"
-        kind = RandomForestRegressor if is_real else RandomForestClassifier
+    for name, kind, X, y, n_samples in wanted_sets(options):
         common = {"oob_score": True, "n_jobs": options.threads}
         found = {key: [] for key in ("auto", 100, MANY)}
         n_within, n_grown = 0, []
@@ -112,12 +117,7 @@ TOLERANCES = (0.01, 0.003)
 def n_trees_by_tolerance(options):
     """How many trees "auto" grows with half of the samples above, by `oob_tol`."""
     rows = []
-    for name, (make, n_samples) in SETS.items():
-        if not options.wants(name):
-            continue
-        X, y = make()
-        is_real = y.dtype.kind == "f"
-        kind = RandomForestRegressor if is_real else RandomForestClassifier
+    for name, kind, X, y, n_samples in wanted_sets(options):
         rows.append([name])
         for tol in TOLERANCES:
             grown = []
