@@ -53,30 +53,6 @@ def ask_counting(search, queries):
     return np.array(found), np.array(counts)
 
 
-def one_by_one(query, queries):
-    """Return a contender that asks one query at a time."""
-    return lambda seed: np.vstack(
-        [query(queries[i : i + 1]) for i in range(len(queries))]
-    )
-
-
-def lazily(ask, make, atoms, k, queries):
-    """Return a contender whose index is built in its first run, off the clock."""
-    runs = []
-
-    def run(seed):
-        if not runs:
-            runs.append(ask(make(atoms, k), queries))
-        return runs[0](seed)
-
-    return run
-
-
-def at_once(query, queries):
-    """Return a contender that asks all queries in one call."""
-    return lambda seed: query(queries)
-
-
 def hits(atoms, queries, k):
     """Return which of the atoms in an answer are among the true best k; ties are."""
     scores = queries @ atoms.T

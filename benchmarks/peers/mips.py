@@ -14,12 +14,10 @@ from sklearn_bandit.datasets import (
 from sklearn_bandit.neighbors import BanditMIPS
 
 from ..harness import Comparison, Contender, Table, benchmark
+from ._asking import at_once, lazily, one_by_one
 from ._mips_contenders import (
-    at_once,
     blas,
     faiss_flat,
-    lazily,
-    one_by_one,
     ours,
     precision,
 )
@@ -36,7 +34,7 @@ def race(name, atoms, queries, k, goals, *, batch=False, with_faiss=True, **para
     }
     if with_faiss:
         contenders["faiss"] = Contender(
-            lazily(ask, faiss_flat, atoms, k, queries), "faiss"
+            lazily(partial(faiss_flat, atoms, k), ask, queries), "faiss"
         )
     how = f"{len(queries)} queries at once" if batch else "single queries"
     n_atoms, n_features = atoms.shape

@@ -9,8 +9,9 @@ from sklearn_bandit.datasets import make_normal_custom
 from sklearn_bandit.neighbors import BanditMIPS
 
 from ..harness import Contender, Table, benchmark
+from ._asking import one_by_one
 from ._mips_baselines import PCAMIPS, BoundedME, GreedyMIPS
-from ._mips_contenders import ask_counting, blas, hits, one_by_one
+from ._mips_contenders import ask_counting, blas, hits
 from ._mips_data import movielens
 from ._mips_hashing import H2ALSH, LSHMIPS
 from ._mips_indexes import NAPG, NEQMIPS

@@ -15,6 +15,7 @@ from sklearn_bandit.neighbors import BanditNearestNeighbors
 
 from ..data import load
 from ..harness import Comparison, Contender, Table, benchmark
+from ._asking import at_once, lazily, one_by_one
 
 K = 10
 # Values that single queries of one run go over, and the least and most queries: all of
@@ -280,30 +281,6 @@ def scikit_learn(rows, metric):
     return lambda queries: search.kneighbors(queries)[1]
 
 
-def one_by_one(query, queries):
-    """Return a contender that asks one query at a time."""
-    return lambda seed: np.vstack(
-        [query(queries[i : i + 1]) for i in range(len(queries))]
-    )
-
-
-def at_once(query, queries):
-    """Return a contender that asks all queries in one call."""
-    return lambda seed: query(queries)
-
-
-def lazily(make, ask, rows, metric, queries):
-    """Return a contender whose index is built in its first run, off the clock."""
-    runs = []
-
-    def run(seed):
-        if not runs:
-            runs.append(ask(make(rows, metric), queries))
-        return runs[0](seed)
-
-    return run
-
-
 def worst_distances(rows, queries, metric, found):
     """Return how much farther, relatively, what was found is than the true neighbours.
 
@@ -349,7 +326,7 @@ def race(name, metric, rows, queries, goals, *, batch=False, **parameters):
     for other, (make, needs) in others.items():
         if batch and other == "usearch":
             continue
-        run = lazily(make, ask, rows, metric, queries)
+        run = lazily(partial(make, rows, metric), ask, queries)
         contenders[other] = Contender(run, needs)
     how = f"{len(queries)} queries at once" if batch else "single queries"
     n_rows, n_features = rows.shape
