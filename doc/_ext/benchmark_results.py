@@ -2,7 +2,9 @@
 
 ``.. benchmark-table:: forest.covertype``
     One table for each record of a benchmark: seconds, scores, speed-ups.
-    ``:records:`` keeps those whose title has one of some words (separated by ``|``).
+    ``:records:`` keeps those whose title has one of some words (separated by ``|``),
+    ``:joined:`` makes one table of those that say the same of several data sets, and
+    ``:transposed:`` exchanges rows and columns.
 ``.. benchmark-overview:: mips.movielens mips.synthetic``
     One line for each race: our seconds and the speed-up over each other side.
 ``.. benchmark-plot:: forest.covertype forest.flights``
@@ -39,6 +41,7 @@ from result_formats import (
     title_of,
 )
 from result_plots import draw_races, keep_sides
+from result_tables import joined, transposed
 from themed_figure import FOLDER, themed_images
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -98,6 +101,8 @@ class ResultsDirective(SphinxDirective):
         "name": directives.unchanged,
         "only": directives.unchanged,
         "without": directives.unchanged,
+        "joined": directives.flag,
+        "transposed": directives.flag,
     }
 
     def read(self, name):
@@ -151,6 +156,8 @@ class BenchmarkTable(ResultsDirective):
         for name in self.names():
             records = self.read(name)
             absent += [] if records else [name]
+            if "joined" in self.options:
+                records = joined(records)
             for record in records:
                 title = nodes.strong(text=title_of(record))
                 result += [nodes.paragraph("", "", title), self._table(record)]
@@ -161,6 +168,8 @@ class BenchmarkTable(ResultsDirective):
 
     def _table(self, record):
         if "columns" in record:
+            if "transposed" in self.options:
+                record = transposed(record)
             rows = [[digits(cell) for cell in row] for row in record["rows"]]
             return table_node(record["columns"], rows, ["wrap"])
         ratios = speed_ups(record)

@@ -68,7 +68,10 @@ def style(palette):
         "grid.color": palette.faint,
         "axes.prop_cycle": mpl.cycler(color=[palette.ours, *palette.others]),
     }
-    with mpl.rc_context({**SHARED, **colours}):
+    with mpl.rc_context():
+        # The gallery leaves its own settings behind, among them another layout.
+        mpl.rcdefaults()
+        mpl.rcParams.update({**SHARED, **colours})
         yield
 
 

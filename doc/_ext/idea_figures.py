@@ -303,6 +303,84 @@ def guarantees(palette):
     return canvas
 
 
+@figure("categories", "Points in any order, and the same in order, with one cut.")
+def categories(palette):
+    """Draw mean targets of categories by their codes, and in their order."""
+    rng = np.random.default_rng(3)
+    means = rng.normal(size=36)
+    canvas, panels = plt.subplots(1, 2, figsize=(6.6, 2.4), sharey=True)
+    titles = "by codes: no cut parts them", "in order: one cut does"
+    for axes, values, title in zip(
+        panels, (means, np.sort(means)), titles, strict=True
+    ):
+        places = np.arange(len(values))
+        for chosen, colour in (
+            (values > 0, palette.ours),
+            (values <= 0, palette.others[0]),
+        ):
+            axes.plot(places[chosen], values[chosen], "o", color=colour, ms=5)
+        axes.set(xlabel="36 categories", xticks=[], yticks=[])
+        axes.set_title(title)
+        axes.spines["left"].set_visible(False)
+    panels[0].set_ylabel("mean target")
+    panels[1].axvline(np.sum(means <= 0) - 0.5, color=palette.muted, lw=1, ls="--")
+    return canvas
+
+
+def draw_box(axes, place, text, colour, size=(2.4, 0.8)):
+    """Draw a box about a place, and a text in it."""
+    (x, y), (width, height) = place, size
+    corner = x - width / 2, y - height / 2
+    axes.add_patch(plt.Rectangle(corner, *size, fill=False, edgecolor=colour, lw=1.5))
+    axes.text(x, y, text, ha="center", va="center")
+
+
+def draw_arrow(axes, start, end, colour):
+    """Draw an arrow from a place to another."""
+    shape = {"arrowstyle": "-|>", "color": colour, "lw": 1.5, "shrinkA": 0}
+    axes.annotate("", end, start, arrowprops=shape)
+
+
+@figure("dask", "Partitions on three workers; a sample of each goes to one place.")
+def dask(palette):
+    """Draw partitions, the sample that leaves them, and the trees that come back."""
+    canvas, axes = plt.subplots(figsize=(6.6, 2.7))
+    rng = np.random.default_rng(0)
+    for worker in range(3):
+        y = 2.2 - 1.1 * worker
+        shades = np.where(rng.random((4, 30)) < 0.12, 1.0, 0.0)
+        for (row, column), drawn in np.ndenumerate(shades):
+            colour = palette.ours if drawn else palette.faint
+            corner = 0.1 * column, y + 0.18 * row - 0.3
+            axes.add_patch(plt.Rectangle(corner, 0.085, 0.15, color=colour, lw=0))
+        axes.text(-0.1, y, f"worker {worker + 1}", ha="right", va="center")
+        draw_arrow(axes, (3.1, y), (4.5, 1.1), palette.ours)
+    axes.text(3.8, 2.15, "a sample", ha="left", color=palette.ours)
+    draw_box(axes, (5.5, 1.1), "bins and trees", palette.text, (2.0, 0.7))
+    draw_arrow(axes, (6.5, 1.1), (7.4, 1.1), palette.muted)
+    draw_box(axes, (8.1, 1.1), "client", palette.muted, (1.4, 0.7))
+    axes.set(xlim=(-1.3, 8.9), ylim=(-0.5, 2.7))
+    axes.set_title("rows stay where they are")
+    axes.set_axis_off()
+    return canvas
+
+
+@figure("interoperability", "Estimators hold scikit-learn's trees, which tools read.")
+def interoperability(palette):
+    """Draw who hands what to whom."""
+    canvas, axes = plt.subplots(figsize=(6.6, 2.3))
+    draw_box(axes, (1.4, 1), "sklearn_bandit\nforest", palette.ours, (2.2, 1.0))
+    draw_box(axes, (4.6, 1), "scikit-learn's own\ntrees", palette.text, (2.5, 1.0))
+    draw_arrow(axes, (2.5, 1), (3.35, 1), palette.muted)
+    tools = "plot_tree, export_text", "shap, skops, treelite", "ONNX, mlflow"
+    for place, tool in zip((2.0, 1.0, 0.0), tools, strict=True):
+        draw_arrow(axes, (5.85, 1), (6.9, place), palette.muted)
+        axes.text(7.0, place, tool, va="center")
+    axes.set(xlim=(0.2, 9.6), ylim=(-0.4, 2.4))
+    axes.set_axis_off()
+    return canvas
+
+
 class Idea(SphinxDirective):
     """The picture of a page, with its caption."""
 

@@ -1,9 +1,10 @@
-"""``.. thesis-figure:: A.2``: figures of the thesis's appendix, from stored results.
+"""``.. thesis-figure:: A.2``: figures of the thesis, from stored results.
 
-What they are drawn from are tables that nobody would read: quartiles and bars of
-histograms (``benchmarks/thesis/kmedoids_rewards.py``).
+What those of the appendix are drawn from are tables that nobody would read: quartiles
+and bars of histograms (``benchmarks/thesis/kmedoids_rewards.py``).
 """
 
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -13,6 +14,11 @@ from themed_figure import FOLDER, themed_images
 
 # Benchmark of each figure, and what it shows to those who do not see it.
 FIGURES = {
+    "2.2": (
+        "thesis.kmedoids.mnist_l2",
+        "Curves of the distances of a fit over the number of digits, far below the "
+        "line of all pairs.",
+    ),
     "A.1": (
         "thesis.kmedoids.assumptions",
         "Boxes of standard deviations, one for each medoid: they fall from step to "
@@ -46,23 +52,44 @@ class ThesisFigure(ResultsDirective):
         records = [
             record
             for record in self.read(name)
-            if record["title"].startswith(f"Figure {figure}:")
+            if re.match(rf"Figure {re.escape(figure)}\b", record["title"])
         ]
         if not records:
             return self.not_measured([name])
-        draw = draw_boxes if figure == "A.1" else draw_histograms
+        draw = DRAWN_BY.get(figure, draw_histograms)
         files = save_both(
-            lambda palette: draw(palette, records[0]),
+            lambda palette: draw(palette, records),
             Path(self.env.srcdir) / FOLDER,
             f"thesis_{figure.replace('.', '_')}",
         )
         return [*themed_images(files, alt), self.line(name, records[0])]
 
 
-def draw_boxes(palette, record):
+def draw_growth(palette, records):
+    """Draw the distances of whole fits over the number of samples."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6.6, 2.9))
+    for record in records:
+        rows = [row for row in record["rows"] if row[0] != "exponent"]
+        sizes, counts = [row[0] for row in rows], [row[4] for row in rows]
+        n_medoids = re.search(r"k = \d+", record["title"])[0]
+        axes.loglog(sizes, counts, "o-", label=f"a fit, {n_medoids}")
+    axes.loglog(sizes, [n**2 for n in sizes], "--", color=palette.muted)
+    axes.text(sizes[-2], sizes[-2] ** 2, "all pairs ", ha="right", va="bottom")
+    axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
+    axes.minorticks_off()
+    axes.set(xlabel="digits of MNIST", ylabel="distances")
+    axes.set_title("k-medoids, l2: distances computed")
+    axes.legend(loc="upper left")
+    return figure
+
+
+def draw_boxes(palette, records):
     """Draw quartiles and extremes, one box a row."""
     import matplotlib.pyplot as plt
 
+    (record,) = records
     figure, axes = plt.subplots(figsize=(6.6, 2.8))
     boxes = [
         dict(zip(("label", "whislo", "q1", "med", "q3", "whishi"), row, strict=True))
@@ -82,10 +109,11 @@ def draw_boxes(palette, record):
     return figure
 
 
-def draw_histograms(palette, record):
+def draw_histograms(palette, records):
     """Draw a panel for each histogram."""
     import matplotlib.pyplot as plt
 
+    (record,) = records
     panels = defaultdict(list)
     for panel, *bar in record["rows"]:
         panels[panel].append(bar)
@@ -100,6 +128,9 @@ def draw_histograms(palette, record):
         axes.spines["left"].set_visible(False)
     figure.suptitle(record["title"], x=0.01, ha="left", color=palette.text, size=11)
     return figure
+
+
+DRAWN_BY = {"2.2": draw_growth, "A.1": draw_boxes}
 
 
 def setup(app):

@@ -67,7 +67,9 @@ print(f"{n_calls:,} distances; a full matrix has {n_entries:,}")
 
 # %%
 # New strings go to the nearest medoid.
-print(kmedoids.predict(["banditt", "clutser", "refrence"]))
+new = ["banditt", "clutser", "refrence"]
+for word, label in zip(new, kmedoids.predict(new), strict=True):
+    print(f"{word:12} {kmedoids.cluster_centers_[label]}")
 
 # %%
 # How far the variants are from their medoids.

@@ -77,6 +77,6 @@ plt.show()
 # The model that is left needs no cluster, and its pickle needs no dask.
 
 model = forest.to_local()
-print(type(model))
+print(model)
 client.close()
 cluster.close()

@@ -42,6 +42,7 @@ for n_categories in numbers:
         scores[name].append(model.score(X[3000:], y[3000:]))
 
 for name, values in scores.items():
+    print(f"{name:25}", *(f"{score:.2f}" for score in values))
     plt.plot(numbers, values, marker="o", label=name)
 plt.xlabel("categories")
 plt.ylabel("R² of new samples")

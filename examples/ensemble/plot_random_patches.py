@@ -41,9 +41,8 @@ print(np.round(grid, 3))
 
 # %%
 # Rows can be spared more easily than features: without half of the rows accuracy falls
-# by a point, without half of the features by more than five, because what they know is
-# in no other feature.
-# The whole patch is the random forest.
+# by one or two points, without half of the features by more than five, because what
+# they know is in no other feature. The whole patch is the random forest.
 fig, ax = plt.subplots(figsize=(5.6, 4.4), layout="constrained")
 image = ax.imshow(grid, origin="lower", cmap="viridis")
 for i, j in np.ndindex(grid.shape):

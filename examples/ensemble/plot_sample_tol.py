@@ -52,9 +52,11 @@ left.plot(cost, loss, "o-")
 for tolerance, x, value in zip(tolerances, cost, loss, strict=True):
     left.annotate(f"{tolerance:g}", (x, value), (5, 5), textcoords="offset points")
 left.set(xscale="log", xlabel="million insertions", ylabel="test log-loss")
+left.margins(x=0.1, y=0.1)
 left.set_title("numbers: sample_tol")
 for tolerance in (0.1, 0.4, 1.0):
     right.plot(np.arange(1, 61), sizes[tolerance], label=f"sample_tol={tolerance}")
 right.set(yscale="log", xlabel="iteration", ylabel="rows that its tree saw")
-right.legend()
+right.set_ylim(top=4e6)
+right.legend(loc="upper left")
 plt.show()

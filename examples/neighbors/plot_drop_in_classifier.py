@@ -58,8 +58,8 @@ for name, model in models.items():
 assert (answers["scikit-learn"] == answers["sklearn-bandit"]).all()
 
 # %%
-# All classes agree. Together, queries share a pass over the bytes of all rows, and gain
-# most; alone, part of the time is that of a call, whatever is searched.
+# All classes agree. Together, queries share a pass over the bytes of all rows; alone,
+# part of the time is that of a call, whatever is searched.
 fig, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
 for axis, i, title in zip(axes, (0, 1), ("500 at once", "one by one"), strict=True):
     values = [times[name][i] for name in models]

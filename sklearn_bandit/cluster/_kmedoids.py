@@ -176,7 +176,8 @@ class BanditKMedoids(
     ----------
     .. [1] M. Tiwari et al., "BanditPAM: Almost Linear Time k-Medoids Clustering via
        Multi-Armed Bandits", NeurIPS (2020).
-    .. [2] M. Tiwari et al., "BanditPAM++: Faster k-medoids Clustering", NeurIPS (2023).
+    .. [2] M. Tiwari et al., "BanditPAM++: Faster k-medoids Clustering", NeurIPS
+       (2023).
 
     Examples
     --------

@@ -48,6 +48,11 @@ def check_samples(estimator, X, *, reset):
                 f"Precomputed distances must be a square matrix, got {X.shape}."
             )
         return X
+    if _are_strings(X):
+        raise ValueError(
+            f"X has strings, and metric={metric!r} wants numbers. Give a function of "
+            "two strings as `metric`, an edit distance for example."
+        )
     dtype = "numeric"
     if metric in FAST_METRICS:
         dtype = [np.float64, np.float32]
@@ -199,7 +204,10 @@ def check_init(estimator, X, weights, params):
 
 def _nearest_samples(estimator, init, X, weights, params):
     """Return the samples nearest to given coordinates, each another one."""
-    init = check_samples(estimator, init, reset=False)
+    try:
+        init = check_samples(estimator, init, reset=False)
+    except ValueError as error:
+        raise ValueError(f"init is not a table like X: {error}") from error
     if init.shape[0] != estimator.n_clusters:
         raise ValueError(
             f"init has {init.shape[0]} rows of coordinates, but there are "
@@ -225,6 +233,14 @@ def take_samples(X, which):
 def n_samples_of(X):
     """Return the number of samples."""
     return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def _are_strings(X):
+    """Whether a list or series has strings in the place of rows."""
+    if getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__") or len(X) == 0:
+        return False
+    first = X.iloc[0] if hasattr(X, "iloc") else X[0]
+    return isinstance(first, str)
 
 
 def _is_exact_in_float32(X):

@@ -18,7 +18,7 @@ trees: never all of ``X`` through the client.
 - ``_forests``: trees and forests; ``_trees`` fits those whose samples fit a worker,
   from files that workers share (``_held_forest``), ``_large_trees`` all others
 
-It needs the extra ``dask``: ``pip install 'sklearn-bandit[dask]'``.
+It needs the extra ``dask``: ``pip install '.[dask]'`` in a checkout.
 """
 
 try:
@@ -27,7 +27,7 @@ try:
 except ImportError as error:
     raise ImportError(
         "sklearn_bandit.dask needs dask and distributed, which are not installed: "
-        "pip install 'sklearn-bandit[dask]'"
+        "pip install 'dask[array,dataframe,distributed]'"
     ) from error
 
 from ._forests import (

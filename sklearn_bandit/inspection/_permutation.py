@@ -48,7 +48,7 @@ def oob_permutation_importance(
 
     A tree is scored on the samples that its bootstrap sample left out, then again with
     one feature shuffled among them; the loss of score, averaged over the trees, is the
-    importance of the feature (Breiman 2001). No data need be held out, and unlike the
+    importance of the feature [1]_. No data need be held out, and unlike the
     mean decrease in impurity the measure does not favour features with many values.
 
     Parameters
@@ -90,7 +90,7 @@ def oob_permutation_importance(
 
     References
     ----------
-    L. Breiman. "Random Forests". Machine Learning 45 (1), 2001.
+    .. [1] L. Breiman, "Random Forests", Machine Learning 45 (1), 2001.
 
     Examples
     --------

@@ -198,6 +198,12 @@ def test_extreme_numbers_of_clusters(algorithm):
         small(algorithm, 41).fit(X)
 
 
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_strings_want_a_metric(kind):
+    with pytest.raises(ValueError, match="Give a function of two strings as `metric`"):
+        BanditKMedoids(2).fit(kind(["medoid", "bandit", "band"]))
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_few_distinct_points(algorithm):
     X = np.repeat([[0.0], [1.0]], 60, axis=0)

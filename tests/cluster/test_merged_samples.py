@@ -172,5 +172,5 @@ def test_init_of_coordinates_refuses():
     X = np.random.default_rng(0).standard_normal((200, 2))
     with pytest.raises(ValueError, match="n_clusters=3"):
         BanditKMedoids(3, init=X[:2]).fit(X)
-    with pytest.raises(ValueError, match="features"):
+    with pytest.raises(ValueError, match=r"init is not a table like X.*5 features"):
         BanditKMedoids(3, init=np.zeros((3, 5))).fit(X)

@@ -138,6 +138,20 @@ def test_strings_are_categories_if_named(frame):
     assert_array_equal(model.fit(X, y).predict(X), expected)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [ensemble.RandomForestRegressor, ensemble.HistGradientBoostingRegressor],
+)
+def test_what_to_do_with_strings_is_said(estimator, frame):
+    """A list of names is all of them: columns of the type are not added."""
+    X, y = frame
+    strings = X.astype({"colour": str})
+    with pytest.raises(ValueError, match='give its column the type "category"'):
+        estimator().fit(strings, y)
+    with pytest.raises(ValueError, match='columns of the type "category" too'):
+        estimator(categorical_features=["maker"]).fit(X, y)
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.__name__)
 def test_unknown_categories_are_missing(estimator, frame):
     X, y = frame

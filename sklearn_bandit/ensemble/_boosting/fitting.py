@@ -37,7 +37,7 @@ from sklearn_bandit._core.threads import limit_threads
 from sklearn_bandit._core.unchanged import unchanged_on_failure
 from sklearn_bandit._core.validation import check_n_samples
 from sklearn_bandit.tree import PackedDataset
-from sklearn_bandit.tree._data import take_dataset
+from sklearn_bandit.tree._data import explained, take_dataset
 
 from ._data.bin_values import READABLE
 from ._prediction.packed_forms import add_packed, packed_boosters
@@ -144,7 +144,8 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
             self._preprocessor = None
             self._is_categorical_remapped = None
             return validate_data(self, X, dtype=None, ensure_all_finite=False), None
-        return preprocess_X(self, X, reset=True)
+        with explained(self):
+            return preprocess_X(self, X, reset=True)
 
     def _validate_held_out(self, X, y, sample_weight):
         """Check validation data that were passed to `fit`."""

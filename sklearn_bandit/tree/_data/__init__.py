@@ -16,7 +16,7 @@ Estimators, those of ensembles too, use what is exported here.
 """
 
 from .bootstrap import draw_counts
-from .categories import CategoricalInputMixin
+from .categories import CategoricalInputMixin, explained
 from .packed_dataset import PackedDataset, PackedFolder, take_dataset
 from .packed_rows import MISSING_BIN
 from .packing import allows_missing, pack_samples
@@ -28,6 +28,7 @@ __all__ = [
     "PackedFolder",
     "allows_missing",
     "draw_counts",
+    "explained",
     "pack_samples",
     "take_dataset",
 ]

@@ -324,9 +324,17 @@ def explained(estimator):
     except ValueError as error:
         if "could not convert string" not in str(error):
             raise
+        name = type(estimator).__name__
+        if isinstance(estimator.categorical_features, str):
+            remedy = (
+                f"name it in `categorical_features` of {name}, or give its column the "
+                'type "category" in a data frame'
+            )
+        else:
+            remedy = (
+                f"add it to `categorical_features` of {name}, which has to name all of "
+                'them, columns of the type "category" too'
+            )
         raise ValueError(
-            f"{error}. If the feature has categories, name it in "
-            f"`categorical_features` of {type(estimator).__name__}, or give its column "
-            "the type "
-            '"category" in a data frame.'
+            f"{error}. If the feature has categories, {remedy}."
         ) from error

@@ -1,0 +1,57 @@
+"""Tables of stored results that are joined or turned for the documentation."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+EXTENSIONS = Path(__file__).parents[1] / "doc" / "_ext"
+if not EXTENSIONS.is_dir():
+    pytest.skip("the documentation is not part of a release", allow_module_level=True)
+
+
+@pytest.fixture
+def tables(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXTENSIONS))
+    import result_tables
+
+    yield result_tables
+    for name in ("result_tables", "result_formats"):
+        del sys.modules[name]
+
+
+def table(title, *rows, load=0.0, columns=("wrong", "excess")):
+    return {
+        "title": title,
+        "columns": list(columns),
+        "rows": [list(row) for row in rows],
+        "measured": {"other_load": load},
+    }
+
+
+def test_tables_of_one_kind_are_joined(tables):
+    race = {"title": "mnist: a race", "seconds": {}, "measured": {}}
+    other = table("mnist: fitting", [1.0], columns=["seconds"])
+    records = [
+        table("mnist: 9 queries", [0, 0.0]),
+        race,
+        table("sift: 9 queries", [1, 0.5], [2, 0.7], load=0.4),
+        other,
+    ]
+    found, *rest = tables.joined(records)
+    assert found["title"] == "9 queries"
+    assert found["columns"] == ["data", "wrong", "excess"]
+    assert found["rows"] == [["MNIST", 0, 0.0], ["Sift", 1, 0.5], ["Sift", 2, 0.7]]
+    assert found["measured"] == {"other_load": 0.4}
+    assert rest == [race, other]
+
+
+def test_titles_without_data_stay_alone(tables):
+    records = [table("first", [0, 1]), table("second", [0, 1])]
+    assert tables.joined(records) == records
+
+
+def test_columns_become_rows(tables):
+    turned = tables.transposed(table("scores", ["a", 1], ["b", 2], columns=["", "x"]))
+    assert turned["columns"] == ["", "a", "b"]
+    assert turned["rows"] == [["x", 1, 2]]
