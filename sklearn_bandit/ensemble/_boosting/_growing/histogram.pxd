@@ -10,7 +10,7 @@ cdef class HistogramBuilder:
 
     cdef readonly RowLists rows         # all rows, or those of a sample
     cdef const uint64_t* packed         # their gradients and hessians; NULL: not packed
-    cdef bint adds_packed               # whether sums of the current node fit the bits
+    cdef bint adds_packed               # whether chunks are still to be added up
     cdef double step_g                  # units of packed sums
     cdef double step_h
     cdef readonly int width             # doubles a cell: 4, 2 if hessians are constant

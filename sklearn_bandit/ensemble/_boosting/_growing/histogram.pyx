@@ -9,9 +9,9 @@ A large node is cut into chunks of rows, each with a histogram of its own. Chunk
 on the node alone, and their sums are added in order: the result is the same for any
 number of threads.
 
-Rows of a sample come packed (see ``sampled_pairs``). If the sums of a whole node fit
-their bits, chunks are added up before they are unpacked into cells, feature by feature
-when its split is searched; else each chunk is unpacked after as many rows as fit.
+Rows of a sample come packed (see ``sampled_pairs``). Their sums are unpacked into cells
+after each chunk, or after as many rows as fit their bits. If those of the whole node
+do, several threads add chunks up before, feature by feature when its split is searched.
 
 What is inserted (``insertions``) are the slots of ``layout``. Where a group has
 bundles, the cells of its features are summed from the slots afterwards.
@@ -170,7 +170,10 @@ cdef class HistogramBuilder:
         cdef int n_threads
         cdef bint adds_chunks = False
 
-        self.adds_packed = self.packed != NULL and n <= MAX_PACKED_ROWS
+        # One thread alone unpacks its sums at once, one feature behind the other.
+        self.adds_packed = (
+            self.packed != NULL and n <= MAX_PACKED_ROWS and self.n_threads > 1
+        )
         for g in range(self.rows.n_groups):
             expected += n * self.rows.groups[g].width
         n_threads = self.n_threads if expected >= MIN_PARALLEL else 1
