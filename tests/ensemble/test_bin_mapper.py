@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn_bandit.ensemble._boosting._data.radix_sort import sort_columns
+from sklearn_bandit.ensemble._boosting._data.sorted_columns import sort_columns
 
 from sklearn_bandit._compat import BINS_BY_WEIGHT, find_binning_thresholds
 from sklearn_bandit.ensemble._boosting._data.bin_mapper import fit_bin_mapper

@@ -15,7 +15,7 @@ from sklearn_bandit._compat import (
 )
 from sklearn_bandit._core.tasks import run_tasks
 
-from .radix_sort import sort_columns
+from .sorted_columns import sort_columns
 
 # Columns that one task sorts: enough of a row-major matrix to read memory well, and few
 # enough to share among threads.

@@ -1,21 +1,17 @@
 """Sort columns of floating point numbers, digit by digit.
 
-A number is mapped to an unsigned integer of the same order. These are sorted by their
-lowest digit, then by the next one, and so on; each sort keeps the order of the one
-before. That is three passes over a column of single precision and six of double
-precision, where sorting by comparisons takes some twenty: 200,000 normal numbers took a
-sixth and a quarter of the time of numpy's vectorised sort.
+Numbers are mapped to unsigned integers of the same order, and these are sorted in three
+passes (single precision) or six (double precision), where sorting by comparisons takes
+some twenty: 200,000 normal numbers took a sixth and a third of the time of numpy's
+vectorised sort.
 """
 
 import numpy as np
 
 from libc.stdint cimport uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
-cdef enum:
-    DIGIT_BITS = 11
-    N_VALUES = 1 << DIGIT_BITS  # of a digit
-    MAX_DIGITS = 6              # of 64 bits; 32 bits have three
+from sklearn_bandit._core.radix_sort cimport sort_keys
 
 ctypedef fused real_t:
     float
@@ -55,50 +51,31 @@ def sort_columns(real_t[:, ::1] columns):
 
 
 cdef void _sort(
-    real_t* values, Py_ssize_t n, key_t* keys, key_t* others
+    real_t* values, Py_ssize_t n, key_t* keys, key_t* spare
 ) noexcept nogil:
-    """Sort one column; `keys` and `others` have room for as many integers."""
-    cdef uint32_t[MAX_DIGITS * N_VALUES] places
-    cdef uint32_t* place
-    cdef key_t* sorted_keys
-    cdef key_t key
-    cdef Py_ssize_t i
-    cdef int n_digits = 3 if key_t is uint32_t else MAX_DIGITS, digit, value
-
-    memset(places, 0, n_digits * N_VALUES * sizeof(uint32_t))
-    for i in range(n):
-        key = _key(values[i], <key_t> 0)
-        keys[i] = key
-        for digit in range(n_digits):
-            value = (key >> (digit * DIGIT_BITS)) & (N_VALUES - 1)
-            places[digit * N_VALUES + value] += 1
-    for digit in range(n_digits):
-        place = &places[digit * N_VALUES]
-        value = (keys[0] >> (digit * DIGIT_BITS)) & (N_VALUES - 1)
-        if place[value] == n:
-            continue  # all have the same
-        _sum_before(place)
-        for i in range(n):
-            key = keys[i]
-            value = (key >> (digit * DIGIT_BITS)) & (N_VALUES - 1)
-            others[place[value]] = key
-            place[value] += 1
-        sorted_keys = others
-        others = keys
-        keys = sorted_keys
-    for i in range(n):
-        values[i] = _number(keys[i], <real_t> 0)
-
-
-cdef void _sum_before(uint32_t* counts) noexcept nogil:
-    """Replace the count of each value of a digit by the sum of those before."""
-    cdef uint32_t total = 0, count
+    """Sort one column; `keys` and `spare` have room for as many integers."""
+    cdef key_t* found
     cdef Py_ssize_t i
 
-    for i in range(N_VALUES):
-        count = counts[i]
-        counts[i] = total
-        total += count
+    for i in range(n):
+        keys[i] = _key(values[i], <key_t> 0)
+    if key_t is uint64_t:  # `sort_keys` sorts by the upper half: the lower one is first
+        _swap_halves(keys, n)
+        found = sort_keys(keys, spare, n)
+        _swap_halves(found, n)
+        if found == spare:
+            spare = keys
+        keys = found
+    found = sort_keys(keys, spare, n)
+    for i in range(n):
+        values[i] = _number(found[i], <real_t> 0)
+
+
+cdef void _swap_halves(uint64_t* keys, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+
+    for i in range(n):
+        keys[i] = keys[i] << 32 | keys[i] >> 32
 
 
 cdef inline key_t _sign(key_t zero) noexcept nogil:
