@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn_bandit.ensemble._boosting._data.sorted_columns import sort_columns
 
 from sklearn_bandit._compat import BINS_BY_WEIGHT, find_binning_thresholds
 from sklearn_bandit.ensemble._boosting._data.bin_mapper import fit_bin_mapper
@@ -54,3 +55,29 @@ def test_with_weights(column, max_bins, kind):
         column.astype(np.float64), max_bins, sample_weight=weights
     )
     assert_array_equal(_thresholds(column, max_bins, weights), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["normal", "rounded", "wide", "one bit", "equal"])
+def test_columns_are_sorted_as_by_numpy(dtype, kind):
+    rng = np.random.default_rng(0)
+    columns = rng.standard_normal((3, 5_000))
+    columns = {
+        "normal": columns,
+        "rounded": columns.round(1),
+        "wide": np.sign(columns) * np.exp(-40.0 * columns**2),  # some are denormal
+        "one bit": 1.0 + (columns > 0) * np.finfo(dtype).eps,
+        "equal": np.full_like(columns, -1.5),
+    }[kind].astype(dtype)
+    columns[1, ::7] = [np.nan, np.inf, -np.inf, 0.0, -0.0] * 143
+    columns[2, 0] = -np.nan
+    expected = np.sort(columns, axis=1)
+    sort_columns(columns)
+    assert_array_equal(columns, expected)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_nothing_to_sort(n):
+    columns = np.full((2, n), 3.0)
+    sort_columns(columns)
+    assert_array_equal(columns, np.full((2, n), 3.0))

@@ -15,6 +15,8 @@ from sklearn_bandit._compat import (
 )
 from sklearn_bandit._core.tasks import run_tasks
 
+from .sorted_columns import sort_columns
+
 # Columns that one task sorts: enough of a row-major matrix to read memory well, and few
 # enough to share among threads.
 TASK_COLUMNS = 4
@@ -138,8 +140,10 @@ def _find_thresholds(X, features, max_bins, weights):
     columns = columns[features - features[0]]
     if weights is not None:
         return [_cut_weighted(column, max_bins, weights) for column in columns]
-    # Radix sort for integers of one or two bytes.
-    columns.sort(axis=1, kind="stable" if columns.dtype.itemsize <= 2 else None)
+    if columns.dtype in (np.float32, np.float64):
+        sort_columns(columns)
+    else:  # numpy has a radix sort for integers of one or two bytes
+        columns.sort(axis=1, kind="stable" if columns.dtype.itemsize <= 2 else None)
     return [_cut(column, max_bins) for column in columns]
 
 

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from .._data.row_lists cimport RowLists
+from .._data.row_lists cimport GroupRows, RowLists
 from .sampled_pairs cimport SampledPairs
 
 cdef class HistogramBuilder:
@@ -10,7 +10,7 @@ cdef class HistogramBuilder:
 
     cdef readonly RowLists rows         # all rows, or those of a sample
     cdef const uint64_t* packed         # their gradients and hessians; NULL: not packed
-    cdef bint adds_packed               # whether sums of the current node fit the bits
+    cdef bint adds_packed               # whether chunks are still to be added up
     cdef double step_g                  # units of packed sums
     cdef double step_h
     cdef readonly int width             # doubles a cell: 4, 2 if hessians are constant
@@ -89,7 +89,11 @@ cdef class HistogramBuilder:
     ) noexcept nogil
 
     cdef void _add_packed(
-        self, Py_ssize_t g, Py_ssize_t part, double* slots
+        self, Py_ssize_t g, Py_ssize_t first, Py_ssize_t last, double* slots
+    ) noexcept nogil
+
+    cdef int32_t _count_chunks(
+        self, const GroupRows* group, Py_ssize_t n, int n_threads
     ) noexcept nogil
 
     cdef void _sum_cells(self, Py_ssize_t feature, double* cells) noexcept nogil

@@ -10,8 +10,8 @@ on the node alone, and their sums are added in order: the result is the same for
 number of threads.
 
 Rows of a sample come packed (see ``sampled_pairs``). Their sums are unpacked into cells
-after each chunk, or after as many rows as fit their bits; if those of the whole node
-do, chunks are added up before.
+after each chunk, or after as many rows as fit their bits. If those of the whole node
+do, several threads add chunks up before, feature by feature when its split is searched.
 
 What is inserted (``insertions``) are the slots of ``layout``. Where a group has
 bundles, the cells of its features are summed from the slots afterwards.
@@ -43,6 +43,8 @@ cdef enum:
     # Insertions of a chunk for each slot: what the slots of a chunk cost (clearing,
     # adding) is then below a tenth of the whole.
     INSERTIONS_PER_SLOT = 8
+    # The same where slots are packed, and cost a quarter.
+    INSERTIONS_PER_PACKED_SLOT = 2
     # Parts of a group whose chunks are added up by one thread each.
     N_PARTS = 4
     # Insertions that are worth waking other threads for (some microseconds).
@@ -164,36 +166,50 @@ cdef class HistogramBuilder:
             Number of insertions.
         """
         cdef Py_ssize_t g, task, n_tasks = self.rows.n_groups * MAX_CHUNKS
-        cdef const GroupRows* group
         cdef int64_t total = 0, expected = 0
         cdef int n_threads
-        cdef bint any_chunks = False
+        cdef bint adds_chunks = False
 
+        # One thread alone unpacks its sums at once, one feature behind the other.
+        self.adds_packed = (
+            self.packed != NULL and n <= MAX_PACKED_ROWS and self.n_threads > 1
+        )
         for g in range(self.rows.n_groups):
-            group = &self.rows.groups[g]
-            expected += n * group.width
-            self.n_chunks[g] = 1
-            if self.rows.n_groups < MAX_CHUNKS:
-                self.n_chunks[g] = <int32_t> min(max(
-                    n * group.width // (INSERTIONS_PER_SLOT * group.n_slots), 1
-                ), MAX_CHUNKS)
-                if self.packed != NULL:  # sums of integers: any chunks will do
-                    self.n_chunks[g] = min(self.n_chunks[g], self.n_threads)
-            any_chunks |= self.n_chunks[g] > 1
-        self.adds_packed = self.packed != NULL and n <= MAX_PACKED_ROWS
+            expected += n * self.rows.groups[g].width
         n_threads = self.n_threads if expected >= MIN_PARALLEL else 1
+        for g in range(self.rows.n_groups):
+            self.n_chunks[g] = self._count_chunks(&self.rows.groups[g], n, n_threads)
+            if self.adds_packed:
+                adds_chunks |= self.has_bundles[g]
+            else:
+                adds_chunks |= self.n_chunks[g] > 1
         for task in prange(n_tasks, schedule="dynamic", num_threads=n_threads):
             self._insert_chunk(
                 task % self.rows.n_groups, task // self.rows.n_groups, rows, gradients,
                 n, is_live, out,
             )
-        if any_chunks:
+        if adds_chunks:
             n_tasks = self.rows.n_groups * N_PARTS
             for task in prange(n_tasks, num_threads=n_threads):
                 self._add_chunks(task // N_PARTS, task % N_PARTS, out)
         for task in range(self.rows.n_groups * MAX_CHUNKS):
             total += self.inserted[task]
         return total
+
+    cdef int32_t _count_chunks(
+        self, const GroupRows* group, Py_ssize_t n, int n_threads
+    ) noexcept nogil:
+        """Number of chunks that the rows of a node are cut into for a group."""
+        cdef Py_ssize_t least, most = MAX_CHUNKS
+
+        if self.rows.n_groups >= MAX_CHUNKS:
+            return 1
+        least = INSERTIONS_PER_SLOT
+        if self.packed != NULL:  # sums of integers: any chunks will do
+            most = min(most, n_threads)
+            if self.adds_packed:
+                least = INSERTIONS_PER_PACKED_SLOT
+        return <int32_t> min(max(n * group.width // (least * group.n_slots), 1), most)
 
     cdef double* _chunk_slots(
         self, Py_ssize_t g, Py_ssize_t chunk, double* out
@@ -216,8 +232,11 @@ cdef class HistogramBuilder:
         cdef const double* slots
 
         if self.adds_packed:
-            if self.n_chunks[g] > 1:
-                self._add_packed(g, part, total)
+            if self.has_bundles[g]:  # else `finish` does it
+                self._add_packed(
+                    g, size * part // (N_PARTS * self.width),
+                    size * (part + 1) // (N_PARTS * self.width), total,
+                )
             return
         for chunk in range(1, self.n_chunks[g]):
             slots = self._chunk_slots(g, chunk, out)
@@ -225,12 +244,10 @@ cdef class HistogramBuilder:
                 total[i] += slots[i]
 
     cdef void _add_packed(
-        self, Py_ssize_t g, Py_ssize_t part, double* slots
+        self, Py_ssize_t g, Py_ssize_t first, Py_ssize_t last, double* slots
     ) noexcept nogil:
-        """Add up a part of the packed slots of a group, and unpack the sums."""
+        """Add up a stretch of the packed slots of a group, and unpack the sums."""
         cdef Py_ssize_t size = self.rows.groups[g].n_slots, chunk, i
-        cdef Py_ssize_t first = size * part // N_PARTS
-        cdef Py_ssize_t last = size * (part + 1) // N_PARTS
         cdef uint64_t* total = &self.packed_scratch[self.packed_start[g]]
 
         for chunk in range(1, self.n_chunks[g]):
@@ -316,8 +333,8 @@ cdef class HistogramBuilder:
             insert_packed_rows(
                 group, rows, self.packed, start, end, packed, &inserted
             )
-            if self.adds_packed and self.n_chunks[g] > 1:
-                break  # `_add_packed` does the rest
+            if self.adds_packed:
+                break  # to be unpacked by `_add_packed`
             if self.has_bundles[g]:
                 self._unpack_slots(packed, 0, group.n_slots, is_first, slots)
             else:
@@ -347,13 +364,21 @@ cdef class HistogramBuilder:
     cdef void finish(
         self, Py_ssize_t feature, double n, double sum_g, double sum_h, double* out
     ) noexcept nogil:
-        """Sum the cells of a bundled feature; fill in the cell that was left out."""
-        cdef Py_ssize_t i
+        """Sum the cells of a feature from chunks or bundles that are not summed yet;
+        fill in the cell that was left out. Once after each insertion.
+        """
+        cdef Py_ssize_t i, g = self.group_of[feature]
         cdef double* cells = out + self.width * self.first_cell[feature]
         cdef double* frequent
 
-        if self.has_bundles[self.group_of[feature]]:
+        if self.has_bundles[g]:
             self._sum_cells(feature, cells)
+        elif self.adds_packed:
+            self._add_packed(
+                g, self.first_slot[feature],
+                self.first_slot[feature] + self.n_slots[feature],
+                self._chunk_slots(g, 0, out),
+            )
         if self.is_sparse[feature]:
             frequent = cells + self.width * self.frequent_cell[feature]
             for i in range(self.width):

@@ -186,12 +186,13 @@ cdef class RowDraw:
         size : int
             Rows to draw.
         """
-        cdef Py_ssize_t n = self.p.shape[0], n_tasks = self.before.shape[0] - 1, task
+        cdef Py_ssize_t n = self.p.shape[0], n_tasks = self.before.shape[0] - 1, task, i
         cdef Py_ssize_t step = max(1, n // N_SCORES)
         cdef double[::1] some = np.empty((n + step - 1) // step)
         cdef double mu
 
-        _score_some(gradients, curvature, step, some)
+        for i in prange(some.shape[0], nogil=True, num_threads=self.n_threads):
+            some[i] = _score(gradients, curvature, i * step)
         mu = solve_mu(some, size * some.shape[0] // n)
         if not 0.0 < mu < MAX_MU:
             mu = 0.0
@@ -233,19 +234,17 @@ cdef class RowDraw:
         return np.asarray(rows), np.asarray(weights)
 
 
-cdef void _score_some(
-    const float[:, :, ::1] gradients, double curvature, Py_ssize_t step, double[::1] out
+cdef double _score(
+    const float[:, :, ::1] gradients, double curvature, Py_ssize_t row
 ) noexcept nogil:
-    """Scores of every so many-th row."""
-    cdef Py_ssize_t i, k
-    cdef double g, h, square
+    """Score of a row."""
+    cdef Py_ssize_t k
+    cdef double g, h, square = 0.0
 
-    for i in range(out.shape[0]):
-        square = 0.0
-        for k in range(gradients.shape[0]):
-            g, h = gradients[k, i * step, 0], gradients[k, i * step, 1]
-            square += g * g + curvature * (h * h)
-        out[i] = sqrt(square)
+    for k in range(gradients.shape[0]):
+        g, h = gradients[k, row, 0], gradients[k, row, 1]
+        square += g * g + curvature * (h * h)
+    return sqrt(square)
 
 
 cdef uint64_t _fill_task(
