@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from early_policy import early_policy
 
 from sklearn_bandit.tree import (
     DecisionTreeClassifier,
@@ -10,10 +11,9 @@ from sklearn_bandit.tree import (
     _bandit_tree,
 )
 from sklearn_bandit.tree._building import subtrees
-from sklearn_bandit.tree._policy import SamplingPolicy
 
 # Trees of few samples are divided.
-POLICY = SamplingPolicy(min_divided_values=6 * 20_000, min_rows_real=8_000)
+POLICY = early_policy(min_divided_values=6 * 20_000)
 
 
 def make_tree(Tree, **parameters):
