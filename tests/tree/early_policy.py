@@ -4,7 +4,7 @@ from sklearn_bandit.tree._policy import SamplingPolicy
 
 
 def early_policy(**fields):
-    """Return a policy that samples nodes of some 8,000 rows, however few features there are."""
+    """Return a policy that samples nodes of some 8,000 rows for any few features."""
     early = {
         "min_rows_by_square": 1,
         "min_rows_by_square_real": 1,
