@@ -133,6 +133,31 @@ def test_clear_splits_are_found_in_every_subtree(divided):
 
 
 @pytest.mark.parametrize(
+    ("Tree", "limits"),
+    [
+        (DecisionTreeClassifier, {}),
+        (DecisionTreeClassifier, {"min_samples_leaf": 5}),
+        (DecisionTreeRegressor, {}),
+    ],
+)
+def test_subtrees_subtract_from_histograms_of_their_parents(divided, Tree, limits):
+    """On noise no sample decides: the tree is the exact one, and takes as much."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (80_000, 6)).astype(np.float32)
+    y = rng.integers(0, 2, len(X))
+    mab, exact = (
+        make_tree(Tree, max_depth=5, random_state=0, solver=solver, **limits).fit(X, y)
+        for solver in ("mab", "exact")
+    )
+    assert len(divided[0]) > 1
+    assert mab.n_sampled_nodes_ == 0
+    assert mab.n_insertions_ < 1.1 * exact.n_insertions_
+    np.testing.assert_array_equal(mab.tree_.feature, exact.tree_.feature)
+    np.testing.assert_array_equal(mab.tree_.threshold, exact.tree_.threshold)
+    np.testing.assert_array_equal(mab.tree_.value, exact.tree_.value)
+
+
+@pytest.mark.parametrize(
     "parameters",
     [
         {"solver": "exact"},
