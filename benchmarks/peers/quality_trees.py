@@ -299,7 +299,10 @@ def cut_overs(options):
             )
             if min_rows is not None:
                 model._sampling_policy = SamplingPolicy(
-                    min_rows=min_rows, min_rows_auto=min_rows
+                    min_rows=min_rows,
+                    min_rows_auto=min_rows,
+                    min_rows_by_square=1,
+                    min_rows_by_square_drawn=1,
                 )
             seconds, insertions = [], []
             for seed in range(options.rounds or 5):

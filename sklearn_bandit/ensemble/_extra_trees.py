@@ -95,11 +95,11 @@ class ExtraTreesClassifier(
         numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
-        or more (64,000 where regressors search all features), until the best feature is
-        known (MABSplit), "exact" always uses all rows, "auto" samples from 50,000 rows
-        on. Smaller nodes are searched exactly by all of them. "mab-thesis" is the rule
-        of the thesis that MABSplit comes from, with an arm for every threshold: for
-        comparison.
+        or more (64,000 where regressors search all features; the fewer features are
+        searched, the more), until the best feature is known (MABSplit), "exact" always
+        uses all rows, "auto" samples from 50,000 rows on. Smaller nodes are searched
+        exactly by all of them. "mab-thesis" is the rule of the thesis that MABSplit
+        comes from, with an arm for every threshold: for comparison.
     max_bins : int, default=255
         Bins per feature, at most 255. Features with no more distinct values lose
         nothing. Of others, large nodes only see quantiles, while nodes with at most 255
@@ -342,11 +342,11 @@ class ExtraTreesRegressor(
         numbers, ordered by their mean targets: see :ref:`categories`.
     solver : {"mab", "exact", "auto", "mab-thesis"}, default="mab"
         How splits are searched: "mab" samples rows in large nodes, with 8,000 of them
-        or more (64,000 where regressors search all features), until the best feature is
-        known (MABSplit), "exact" always uses all rows, "auto" samples from 50,000 rows
-        on. Smaller nodes are searched exactly by all of them. "mab-thesis" is the rule
-        of the thesis that MABSplit comes from, with an arm for every threshold: for
-        comparison.
+        or more (64,000 where regressors search all features; the fewer features are
+        searched, the more), until the best feature is known (MABSplit), "exact" always
+        uses all rows, "auto" samples from 50,000 rows on. Smaller nodes are searched
+        exactly by all of them. "mab-thesis" is the rule of the thesis that MABSplit
+        comes from, with an arm for every threshold: for comparison.
     max_bins : int, default=255
         Bins per feature, at most 255. Features with no more distinct values lose
         nothing. Of others, large nodes only see quantiles, while nodes with at most 255

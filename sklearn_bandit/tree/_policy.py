@@ -33,24 +33,42 @@ class SamplingPolicy:
     min_batches: int = 4
     min_batches_thesis: int = 2
 
-    # Insertions that the exact search of a node must take, and features that must be
-    # drawn, for "mab" to sample where a part of the features is drawn. The fewer are
-    # drawn, the less there is to spare. With 3 (adult, `forest.never_worse`) sampling
-    # from 8,000 rows on took 1.4 times as long as not sampling. With 2
-    # (`forest.flights`) it took longer at any size, for the rows of the children have
-    # to be counted afterwards.
-    min_insertions: int = 100_000
-    min_drawn: int = 4
+    # Where all features are searched, exact trees insert half of the rows: the
+    # histograms of a larger child are what is left of its parent's. A sampled
+    # node has none for its children, reads all rows again for its threshold, and
+    # pays for a sample whose size hardly depends on the node's. What is left to
+    # be spared grows with the rows and with the features; what it costs weighs
+    # the less, the more features there are. So a node is sampled if its rows
+    # times the square of the features are as many as this. One thread, 1,000,000
+    # rows, depth 8, time by the rows from which on nodes are sampled, beside
+    # exact (`quality.trees.few_features`): two classes, 8 features 1.31 (8,000
+    # rows), 1.00 (128,000), 0.90 (512,000); 16 features 1.12, 0.95, 1.00; 54
+    # features 1.07, 0.82 (covertype, whose features differ clearly: 0.70, 0.92).
+    min_rows_by_square: int = 1 << 25
 
-    # Rows from which on a node is sampled where the targets are real and all features
-    # are searched. Losses cost more than those of classes, and unless rows have weights
-    # exact histograms are subtracted. Sampling from 8,000 rows on, forests of depth 8
-    # took 1.4 times as long as exact ones (`forest.all_features`: Beijing air quality,
-    # and rows that hardly tell anything; 1.3 with the Poisson deviance, 1.1 with
-    # weights), from 64,000 on 1.0 and 1.1 times. Trees grown best first or with random
-    # thresholds were not measured and stay as they were. So do those within a budget,
-    # which is one of insertions: samples take fewer.
+    # The same where targets are real, and the rows from which on such nodes are
+    # sampled however many features there are. Losses cost more than those of
+    # classes (10 to 12 insertions of an exact search each, 3 with classes): with
+    # 8 features 1.54 (8,000 rows), 1.17 (128,000) and 1.04 (512,000), with 28
+    # features 1.30, 1.09 and 0.99, with 54 features 1.17 (8,000), 0.79 (64,000)
+    # and 0.92 (256,000).
+    #
+    # Both are for trees that subtract. Those grown best first, with random
+    # thresholds or within a budget, which is one of insertions, do not: see
+    # `min_rows`.
+    min_rows_by_square_real: int = 1 << 27
     min_rows_real: int = 64_000
+
+    # The same where a part of the features is drawn, and features that must be
+    # drawn. Exact trees cannot subtract then; but most of a few features may be
+    # noise, with which a sample finds nothing. One tree, depth 8: two classes, 5
+    # of 30 drawn 1.31 (16,000 rows) and 1.12 (256,000), 9 of 28 drawn 1.13
+    # (16,000), 1.06 (32,000) and 1.02 (128,000); covertype, 7 of 54 drawn 0.68
+    # (16,000) and 0.73 (32,000). Real targets: 9 of 28 drawn 1.20 (16,000), 1.04
+    # (32,000), 1.00 (128,000).
+    min_rows_by_square_drawn: int = 1 << 20
+    min_rows_by_square_drawn_real: int = 1 << 22
+    min_drawn: int = 6
 
     # Numbers in the histograms of one node, 256 MB. MABSplit holds those of all
     # features drawn at once; with more, for very many classes, the exact search is
@@ -62,6 +80,13 @@ class SamplingPolicy:
     # turn, and two more (`forest.solvers`, `forest.all_features`).
     max_sets: int = 32
     set_rows: int = 8_000
+
+    # Features from which on a shallow tree is grown on a subsample. All samples are
+    # read again to be sent down the tree; with few features, to put all of them into
+    # bins takes less. One thread, depth 5, 1,500,000 rows, beside exact: two classes,
+    # 12 features 1.41, 16 features 1.30, 20 features 1.03, 28 features 0.32; the
+    # flights (3,000,000 x 8) 1.61, real targets 2.75 (`forest.solvers`).
+    min_subsampled_features: int = 20
 
     # Values that a subtree must have to be divided again. Dividing covertype's subtrees
     # of 33,000 rows of 54 features made growing a tenth slower than dividing those of
@@ -112,19 +137,30 @@ class SamplingPolicy:
             self.min_rows if solver == "mab" else self.min_rows_auto,
             self.min_batches * int(estimator.batch_size),
         )
-        if (
-            n_drawn >= n_features
-            and estimator.criterion not in CLASS_CRITERIA
-            and estimator.splitter == "best"
-            and estimator.max_leaf_nodes is None
-            and not has_budget
-        ):
-            n_rows = max(n_rows, self.min_rows_real)
-        if solver == "mab" and n_drawn < n_features:
+        is_real = estimator.criterion not in CLASS_CRITERIA
+        if n_drawn < n_features:
+            if solver == "auto":
+                return n_rows
             if n_drawn < self.min_drawn:
                 return MAX_INT64
-            n_rows = max(n_rows, self.min_insertions // n_drawn)
-        return n_rows
+            by_square = (
+                self.min_rows_by_square_drawn_real
+                if is_real
+                else self.min_rows_by_square_drawn
+            )
+            return max(n_rows, by_square // n_drawn**2)
+        if (
+            estimator.splitter != "best"
+            or estimator.max_leaf_nodes is not None
+            or has_budget
+        ):
+            return n_rows
+        if is_real:
+            by_square = self.min_rows_by_square_real
+            n_rows = max(n_rows, self.min_rows_real)
+        else:
+            by_square = self.min_rows_by_square
+        return max(n_rows, by_square // n_drawn**2)
 
     def samples_nodes(
         self, estimator, n_samples, n_features, n_channels, has_budget=False

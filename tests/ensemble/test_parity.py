@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from early_policy import early_policy
 from sklearn import ensemble as sk_ensemble
 from sklearn import tree as sk_tree
 from sklearn.datasets import (
@@ -18,7 +19,6 @@ from sklearn.datasets import (
 from sklearn.model_selection import train_test_split
 
 from sklearn_bandit import ensemble, tree
-from sklearn_bandit.tree._policy import SamplingPolicy
 
 N_SEEDS = 8
 
@@ -108,7 +108,7 @@ def test_large_nodes_of_a_classifier():
 class SampledRegressor(tree.DecisionTreeRegressor):
     """A tree that samples nodes of fewer rows than it does otherwise."""
 
-    _sampling_policy = SamplingPolicy(min_rows_real=8_000)
+    _sampling_policy = early_policy()
 
 
 def test_large_nodes_of_a_regressor():

@@ -199,7 +199,9 @@ def grow_within(model, n_threads, room):
     X = np.random.default_rng(0).standard_normal((60_000, 20)).astype(np.float32)
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
     model._sampling_policy = SamplingPolicy(
-        min_divided_values=20 * 20_000, min_subsampled_per_leaf=512
+        min_divided_values=20 * 20_000,
+        min_subsampled_per_leaf=512,
+        min_rows_by_square=1,
     )
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     outcomes = []

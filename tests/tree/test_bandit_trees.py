@@ -7,7 +7,8 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 from sklearn_bandit import ensemble, tree
-from sklearn_bandit.tree._policy import SamplingPolicy
+
+pytestmark = pytest.mark.usefixtures("samples_early")
 
 
 def best_gains(X, y):
@@ -108,7 +109,6 @@ def test_sampled_splits_send_rows_where_prediction_does(missing, weighted):
     model = tree.DecisionTreeRegressor(
         random_state=0, min_samples_leaf=100, min_weight_fraction_leaf=0.003
     )
-    model._sampling_policy = SamplingPolicy(min_rows_real=8_000)
     model.fit(X, y, weight)
     # The same bins, which are drawn by the seed.
     exact = clone(model).set_params(solver="exact").fit(X, y, weight)
@@ -126,7 +126,6 @@ def test_poisson_and_several_outputs_are_sampled():
     y = rng.poisson(np.exp(X[:, 1]))
     # Of 40 seeds 39 and, for squared errors, which have heavy tails here, 29 sample.
     stump = tree.DecisionTreeRegressor(criterion="poisson", max_depth=1, random_state=0)
-    stump._sampling_policy = SamplingPolicy(min_rows_real=8_000)
     stump.fit(X, y)
     assert stump.n_insertions_ < 0.5 * X.size
     assert stump.tree_.feature[0] == 1
@@ -143,39 +142,6 @@ def test_delta_zero_is_exact():
     )
     assert_array_equal(one.tree_.threshold, two.tree_.threshold)
     assert one.n_insertions_ == two.n_insertions_
-
-
-@pytest.mark.parametrize("solver", ["mab", "auto"])
-@pytest.mark.parametrize(("n_samples", "is_sampled"), [(63_000, False), (65_000, True)])
-def test_real_targets_are_sampled_where_it_pays(n_samples, is_sampled, solver):
-    # All features, that is, depth first and without a budget; else as with classes.
-    rng = np.random.default_rng(6)
-    X = rng.normal(size=(n_samples, 8)).astype(np.float32)
-    y = 3 * X[:, 2] + X[:, 5] + 0.1 * rng.normal(size=n_samples)
-    stump = tree.DecisionTreeRegressor(solver=solver, max_depth=1, random_state=0)
-    stump.fit(X, y)
-    assert (stump.n_insertions_ < X.size) == is_sampled
-    assert stump.tree_.feature[0] == 2
-    others = {"max_features": 7, "max_leaf_nodes": 2, "max_insertions": 10**9}
-    for name, value in others.items():
-        fewer = clone(stump).set_params(solver="mab", **{name: value}).fit(X, y)
-        assert fewer.n_insertions_ < 0.5 * X.size
-
-
-@pytest.mark.parametrize(("max_features", "is_sampled"), [(3, False), (4, True)])
-def test_few_features_are_not_sampled(max_features, is_sampled):
-    X, y = make_classification(40_000, 8, n_informative=4, random_state=0)
-    models = [
-        tree.DecisionTreeClassifier(
-            solver=solver, max_depth=2, max_features=max_features, random_state=0
-        ).fit(X, y)
-        for solver in ("mab", "exact")
-    ]
-    mab, exact = (model.n_insertions_ for model in models)
-    assert (mab < exact) == is_sampled
-    if not is_sampled:
-        assert mab == exact
-        assert_array_equal(models[0].tree_.threshold, models[1].tree_.threshold)
 
 
 def weak_signal(rng, n):

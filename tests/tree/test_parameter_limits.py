@@ -66,7 +66,7 @@ def test_huge_batches_of_a_large_node(value):
 @pytest.mark.parametrize("value", [*HUGE, np.int64(64), np.uint8(64)], ids=repr)
 def test_huge_depth_is_not_subsampled(value):
     """Two to its power is not computed, nor is what is left of it in 64 bits."""
-    X = np.zeros((10**6, 1), dtype=np.float32)
+    X = np.zeros((10**6, 28), dtype=np.float32)
     model = tree.DecisionTreeClassifier(max_depth=value)
     assert not subsample.pays_to_subsample(model, X, 2, None)
     shallow = tree.DecisionTreeClassifier(max_depth=np.int8(1))

@@ -4,10 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
+from early_policy import early_policy
 
 from sklearn_bandit import ensemble, tree
 from sklearn_bandit.tree._building import subsample, subtrees
-from sklearn_bandit.tree._policy import SamplingPolicy
 
 CLASS_CRITERIA = ["gini", "entropy", "log_loss"]
 REAL_CRITERIA = ["squared_error", "poisson", "absolute_error"]
@@ -108,9 +108,7 @@ def test_trees_of_subtrees(kind, monkeypatch):
     X, score = make_samples(60_000)
     y = score if kind == "Regressor" else score > 0
     model = getattr(tree, f"DecisionTree{kind}")(max_depth=8, random_state=0)
-    model._sampling_policy = SamplingPolicy(
-        min_divided_values=6 * 20_000, min_rows_real=8_000
-    )
+    model._sampling_policy = early_policy(min_divided_values=6 * 20_000)
     assert_equal_pickles(lambda: model, X, y)
     assert max(joined) > 1
 
@@ -119,6 +117,6 @@ def test_trees_of_subtrees(kind, monkeypatch):
 def test_subsampled_trees(tol):
     X, score = make_samples(80_000)
     model = tree.DecisionTreeClassifier(max_depth=4, tol=tol, random_state=0)
-    model._sampling_policy = SamplingPolicy(min_subsampled_per_leaf=512)
+    model._sampling_policy = early_policy(min_subsampled_per_leaf=512)
     assert subsample.pays_to_subsample(model, X, 2, None)
     assert_equal_pickles(lambda: model, X, score > 0)

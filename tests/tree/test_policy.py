@@ -5,11 +5,15 @@ from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
 import pytest
+from early_policy import early_policy
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import make_classification
 
 from sklearn_bandit import ensemble, tree
 from sklearn_bandit.tree._policy import SamplingPolicy
 
-EARLY = SamplingPolicy(min_rows_real=8_000)
+EARLY = early_policy()
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +49,73 @@ def test_is_frozen():
     with pytest.raises(FrozenInstanceError):
         SamplingPolicy().min_rows = 1
     assert len({SamplingPolicy(), SamplingPolicy(), EARLY}) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_features", "n_drawn", "n_rows"),
+    [
+        ("Classifier", 8, 8, 524_288),
+        ("Classifier", 28, 28, 42_799),
+        ("Classifier", 784, 784, 8_192),
+        ("Classifier", 54, 7, 21_399),
+        ("Classifier", 784, 28, 8_192),
+        ("Regressor", 8, 8, 2_097_152),
+        ("Regressor", 54, 54, 64_000),
+        ("Regressor", 28, 9, 51_781),
+    ],
+)
+def test_fewer_features_take_more_rows(kind, n_features, n_drawn, n_rows):
+    estimator = getattr(tree, f"DecisionTree{kind}")()
+    for solver, least in (("mab", 8_192), ("auto", 50_000)):
+        estimator.set_params(solver=solver)
+        found = SamplingPolicy().smallest_sampled(estimator, n_drawn, n_features)
+        if solver == "auto" and n_drawn < n_features:
+            assert found == least
+        else:
+            assert found == max(least, n_rows)
+
+
+def test_trees_that_do_not_subtract_sample_sooner():
+    policy = SamplingPolicy()
+    leafwise = tree.DecisionTreeClassifier(max_leaf_nodes=8)
+    random = tree.ExtraTreeClassifier(max_features=None)
+    for estimator in (leafwise, random):
+        assert policy.smallest_sampled(estimator, 8, 8) == 8_192
+    whole = tree.DecisionTreeClassifier()
+    assert policy.smallest_sampled(whole, 8, 8, has_budget=True) == 8_192
+
+
+@pytest.mark.parametrize("solver", ["mab", "auto"])
+@pytest.mark.parametrize(("n_samples", "is_sampled"), [(63_000, False), (65_000, True)])
+def test_real_targets_are_sampled_where_it_pays(n_samples, is_sampled, solver):
+    # All features, that is, depth first and without a budget; else as with classes.
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(n_samples, 64)).astype(np.float32)
+    y = 3 * X[:, 2] + X[:, 5] + 0.1 * rng.normal(size=n_samples)
+    stump = tree.DecisionTreeRegressor(solver=solver, max_depth=1, random_state=0)
+    stump.fit(X, y)
+    assert (stump.n_insertions_ < X.size) == is_sampled
+    assert stump.tree_.feature[0] == 2
+    others = {"max_features": 63, "max_leaf_nodes": 2, "max_insertions": 10**9}
+    for name, value in others.items():
+        fewer = clone(stump).set_params(solver="mab", **{name: value}).fit(X, y)
+        assert fewer.n_insertions_ < 0.5 * X.size
+
+
+@pytest.mark.parametrize(("max_features", "is_sampled"), [(5, False), (6, True)])
+def test_few_features_are_not_sampled(max_features, is_sampled):
+    X, y = make_classification(40_000, 8, n_informative=4, random_state=0)
+    models = [
+        tree.DecisionTreeClassifier(
+            solver=solver, max_depth=2, max_features=max_features, random_state=0
+        ).fit(X, y)
+        for solver in ("mab", "exact")
+    ]
+    mab, exact = (model.n_insertions_ for model in models)
+    assert (mab < exact) == is_sampled
+    if not is_sampled:
+        assert mab == exact
+        assert_array_equal(models[0].tree_.threshold, models[1].tree_.threshold)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from early_policy import early_policy
 from sklearn import tree as sk_tree
 from sklearn_bandit._core.matrix import MatrixView
 from sklearn_bandit.tree._building.route import list_samples, route
@@ -14,10 +15,9 @@ from sklearn_bandit.tree import (
 from sklearn_bandit.tree._building import subsample
 from sklearn_bandit.tree._building.training_set import TrainingSet
 from sklearn_bandit.tree._data import packing
-from sklearn_bandit.tree._policy import SamplingPolicy
 
 # Few samples suffice.
-POLICY = SamplingPolicy(min_subsampled_per_leaf=512, min_rows_real=8_000)
+POLICY = early_policy(min_subsampled_per_leaf=512)
 
 
 def make_tree(Tree, **parameters):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from early_policy import early_policy
 
 from sklearn_bandit.tree import (
     DecisionTreeClassifier,
@@ -10,10 +11,9 @@ from sklearn_bandit.tree import (
     _bandit_tree,
 )
 from sklearn_bandit.tree._building import subtrees
-from sklearn_bandit.tree._policy import SamplingPolicy
 
 # Trees of few samples are divided.
-POLICY = SamplingPolicy(min_divided_values=6 * 20_000, min_rows_real=8_000)
+POLICY = early_policy(min_divided_values=6 * 20_000)
 
 
 def make_tree(Tree, **parameters):
@@ -130,6 +130,31 @@ def test_clear_splits_are_found_in_every_subtree(divided):
     model = make_tree(DecisionTreeClassifier, random_state=0).fit(X, y)
     assert len(divided[0]) > 1
     assert model.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("Tree", "limits"),
+    [
+        (DecisionTreeClassifier, {}),
+        (DecisionTreeClassifier, {"min_samples_leaf": 5}),
+        (DecisionTreeRegressor, {}),
+    ],
+)
+def test_subtrees_subtract_from_histograms_of_their_parents(divided, Tree, limits):
+    """On noise no sample decides: the tree is the exact one, and takes as much."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (80_000, 6)).astype(np.float32)
+    y = rng.integers(0, 2, len(X))
+    mab, exact = (
+        make_tree(Tree, max_depth=5, random_state=0, solver=solver, **limits).fit(X, y)
+        for solver in ("mab", "exact")
+    )
+    assert len(divided[0]) > 1
+    assert mab.n_sampled_nodes_ == 0
+    assert mab.n_insertions_ < 1.1 * exact.n_insertions_
+    np.testing.assert_array_equal(mab.tree_.feature, exact.tree_.feature)
+    np.testing.assert_array_equal(mab.tree_.threshold, exact.tree_.threshold)
+    np.testing.assert_array_equal(mab.tree_.value, exact.tree_.value)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """One tree: which splitter searches its nodes, and the nodes that it grows."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -54,6 +54,11 @@ class Growth:
         Decrease in impurity by the splits above the root.
     n_saved : int
         Insertions that samples above the root have saved.
+    keeps_sets : bool
+        Whether subtrees will grow in the place of leaves and subtract from histograms
+        that these have.
+    root_set : tuple of bytes or None
+        Histograms of the root that were kept for it.
     """
 
     criterion: Criterion
@@ -66,6 +71,8 @@ class Growth:
     is_subset: bool = False
     gained: float = 0.0
     n_saved: int = 0
+    keeps_sets: bool = False
+    root_set: tuple | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +113,8 @@ class GrownNodes:
         Of the search for their splits.
     n_saved : int
         Insertions that samples have saved.
+    sets : dict of int to tuple of bytes
+        Histograms of leaves that were kept.
     """
 
     nodes: np.ndarray
@@ -113,6 +122,7 @@ class GrownNodes:
     depth: int
     cost: Cost
     n_saved: int = 0
+    sets: dict = field(default_factory=dict)
 
 
 def grow_tree(estimator, training_set, seed, counts=None, weights=None, budget=None):
@@ -203,12 +213,16 @@ def grow_nodes(estimator, training_set, growth, buffer):
     if limits.max_leaf_nodes < 0:
         ranker = make_ranker(estimator, training_set)
         builder = DepthFirstBuilder(*grown_from, ranker)
+        builder.keeps_sets = growth.keeps_sets
+        if growth.root_set is not None:
+            builder.start_from(growth.root_set)
     else:
         builder = BestFirstBuilder(*grown_from)
     nodes, values = builder.grow()
+    sets = builder.saved_sets() if growth.keeps_sets else {}
     cost = Cost(splitter.n_insertions, splitter.n_sampled_nodes)
     n_saved = getattr(splitter, "n_saved", 0)
-    return GrownNodes(nodes, values, builder.depth, cost, n_saved)
+    return GrownNodes(nodes, values, builder.depth, cost, n_saved, sets)
 
 
 def make_splitter(estimator, training_set, growth, constraints=None, count_rows=False):

@@ -7,6 +7,8 @@ data, not as the bins. (Up to some tens of thousands of samples it is from the r
 see ``rank_search.pyx``.)
 """
 
+import numpy as np
+
 from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 
@@ -31,12 +33,22 @@ cdef class DepthFirstBuilder(Builder):
         As for `Builder`.
     ranker : Ranker or None
         Ranks the rows of small nodes; None if every value has a bin of its own.
+
+    Attributes
+    ----------
+    keeps_sets : bool
+        Whether the histograms of leaves are kept: subtrees subtract from them.
     """
 
     cdef Ranker ranker
     cdef Py_ssize_t copy_rows               # rows of the largest node that is copied
     cdef CopiedRows copies
     cdef NodeStack stack                    # nodes still to be made
+    cdef public bint keeps_sets
+    cdef Py_ssize_t root_set                # histograms of the root; -1: none
+    cdef Py_ssize_t[::1] kept_nodes         # leaves with histograms, and these
+    cdef Py_ssize_t[::1] kept_sets
+    cdef Py_ssize_t n_kept
 
     def __init__(
         self, packed, Splitter splitter, ids, limits, NodeBuffer buffer, Ranker ranker
@@ -45,6 +57,9 @@ cdef class DepthFirstBuilder(Builder):
         self.reserve_copies()
         self.stack = NodeStack(self.criterion.n_channels)
         self.ranker = ranker
+        self.root_set = -1
+        self.kept_nodes = np.empty(splitter.n_sets, dtype=np.intp)
+        self.kept_sets = np.empty(splitter.n_sets, dtype=np.intp)
         if ranker is not None:
             self.criterion.reserve_copy(1, MAX_RANKED)
 
@@ -72,13 +87,14 @@ cdef class DepthFirstBuilder(Builder):
         cdef double middle = 0.0
 
         self.start_root(&node)
+        node.set = self.root_set
         while True:
             id = self.add_node(&node, totals)
             if id < 0 or self.is_interrupted(node.n):
                 return -1
             n_left = 0
             if self.is_leaf(id, &node, totals):
-                self.splitter.release_set(node.set)
+                self.leave_set(id, &node)
             else:
                 n_left = self.expand(&node, totals, left, right)
             if n_left == 0:
@@ -134,6 +150,26 @@ cdef class DepthFirstBuilder(Builder):
         return n_left
 
     # -- histograms to subtract from ----
+
+    def start_from(self, saved):
+        """Give the root the histograms that it had as a leaf of another tree."""
+        self.root_set = self.splitter.restore_set(saved)
+
+    def saved_sets(self):
+        """Return the histograms that were kept, by leaf."""
+        return {
+            self.kept_nodes[i]: self.splitter.save_set(self.kept_sets[i])
+            for i in range(self.n_kept)
+        }
+
+    cdef void leave_set(self, Py_ssize_t id, const Pending* node) noexcept nogil:
+        """Keep the histograms of a leaf for its subtree, or empty them."""
+        if self.keeps_sets and node.set >= 0:
+            self.kept_nodes[self.n_kept] = id
+            self.kept_sets[self.n_kept] = node.set
+            self.n_kept += 1
+        else:
+            self.splitter.release_set(node.set)
 
     cdef bint wants_set(self, const Pending* node) noexcept nogil:
         """Whether histograms of all features pay in a node: smaller ones are copied."""

@@ -35,6 +35,7 @@ def pays_to_subsample(estimator, X, n_channels, weights):
     policy = estimator._sampling_policy
     return (
         n_leaves < MAX_NODES // 2
+        and X.shape[1] >= policy.min_subsampled_features
         and policy.has_rows_to_subsample(X.shape[0], n_leaves)
         and isinstance(X, np.ndarray)
         and is_readable(X)

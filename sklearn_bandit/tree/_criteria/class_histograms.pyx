@@ -276,6 +276,12 @@ cdef class ClassHistograms(Histograms):
         for i in range(N_SLOTS * self.n_cells):
             cells[i] -= less[i]
 
+    cdef uint8_t* find_cells(self, Py_ssize_t slot) noexcept nogil:
+        return <uint8_t*> self.slot_cells(slot, 0)
+
+    cdef Py_ssize_t histogram_bytes(self) noexcept nogil:
+        return N_SLOTS * self.n_cells * self.cell_size(0)
+
     # -- random thresholds ----
 
     cdef void divide(

@@ -41,6 +41,8 @@ cdef class Histograms:
     ) noexcept nogil
     cdef void clear(self, Py_ssize_t slot, int kind) noexcept nogil
     cdef void subtract(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil
+    cdef uint8_t* find_cells(self, Py_ssize_t slot) noexcept nogil
+    cdef Py_ssize_t histogram_bytes(self) noexcept nogil
 
     # -- thresholds drawn beforehand ----
     cdef void try_cuts(

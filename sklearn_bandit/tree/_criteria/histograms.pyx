@@ -119,6 +119,39 @@ cdef class Histograms:
             for i in range(N_SLOTS):
                 self.sizes[whole * N_SLOTS + i] -= self.sizes[part * N_SLOTS + i]
 
+    cdef uint8_t* find_cells(self, Py_ssize_t slot) noexcept nogil:
+        """The cells of a histogram of kind 0; those of the next slot follow."""
+        return NULL
+
+    cdef Py_ssize_t histogram_bytes(self) noexcept nogil:
+        """Bytes of the cells of a histogram of kind 0."""
+        return 0
+
+    def save(self, Py_ssize_t slot, Py_ssize_t n_slots):
+        """Copy histograms of kind 0 out of the slots from `slot` on.
+
+        Returns
+        -------
+        saved : tuple of bytes
+            Their cells, and the rows counted in them; for `restore`, also of others
+            that were made by the same criterion for the same features.
+        """
+        sizes = b""
+        if self.sizes != NULL:
+            sizes = (<const char*> (self.sizes + slot * N_SLOTS))[
+                : n_slots * N_SLOTS * sizeof(uint32_t)
+            ]
+        n_bytes = n_slots * self.histogram_bytes()
+        return (<const char*> self.find_cells(slot))[:n_bytes], sizes
+
+    def restore(self, Py_ssize_t slot, saved):
+        """Put histograms that were saved into slots that are empty."""
+        cdef const uint8_t[::1] cells = saved[0], sizes = saved[1]
+
+        memcpy(self.find_cells(slot), &cells[0], len(cells))
+        if self.sizes != NULL:
+            memcpy(self.sizes + slot * N_SLOTS, &sizes[0], len(sizes))
+
     cdef bint scan(
         self, Py_ssize_t slot, int kind, const ScanRequest* request, Split* best
     ) noexcept nogil:

@@ -191,6 +191,12 @@ cdef class MeanHistograms(Histograms):
         for i in range(size):
             self.cells[whole * size + i] -= self.cells[part * size + i]
 
+    cdef uint8_t* find_cells(self, Py_ssize_t slot) noexcept nogil:
+        return <uint8_t*> (self.cells + slot * N_SLOTS * self.n_cells)
+
+    cdef Py_ssize_t histogram_bytes(self) noexcept nogil:
+        return N_SLOTS * self.n_cells * sizeof(double)
+
     # -- random thresholds ----
 
     cdef void divide(

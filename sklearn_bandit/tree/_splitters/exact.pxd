@@ -70,6 +70,8 @@ cdef class Splitter:
         self, const Block* block, const uint32_t* ids, Py_ssize_t n
     ) noexcept nogil
     cdef void release_set(self, Py_ssize_t set) noexcept nogil
+    cdef object save_set(self, Py_ssize_t set)
+    cdef Py_ssize_t restore_set(self, saved) except -2
     cdef void subtract_set(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil
     cdef void draw_group(
         self, const Block* block, const uint32_t* ids, Py_ssize_t n, Py_ssize_t n_most,

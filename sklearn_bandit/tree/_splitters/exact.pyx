@@ -249,6 +249,20 @@ cdef class Splitter:
         self.free_sets[self.n_free] = set
         self.n_free += 1
 
+    cdef object save_set(self, Py_ssize_t set):
+        """Copy a set, for the splitter of a subtree."""
+        return self.histograms.save(self.set_slot(set), self.n_features)
+
+    cdef Py_ssize_t restore_set(self, saved) except -2:
+        """Take a set that another splitter has saved; -1 if there is no room."""
+        if self.n_free == 0:
+            return -1
+        self.n_free -= 1
+        self.histograms.restore(
+            self.set_slot(self.free_sets[self.n_free]), saved
+        )
+        return self.free_sets[self.n_free]
+
     cdef void subtract_set(self, Py_ssize_t part, Py_ssize_t whole) noexcept nogil:
         """Take the histograms of one child from those of its parent."""
         cdef Py_ssize_t feature

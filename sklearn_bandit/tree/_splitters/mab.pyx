@@ -150,14 +150,14 @@ cdef class BanditSplitter(SlotSplitter):
 
         if self.is_subset and n < self.min_rows:
             return UNDECIDED
-        if (
-            n < self.min_rows
-            or self.set >= 0
-            or block.columns == NULL
-            or limits.monotonic
-            or not self.is_subset
-            and not affords_sample(&self.savings, self.n_insertions)
+        if n < self.min_rows or self.set >= 0 or block.columns == NULL:
+            return self.search_exactly(block, ids, n, totals, limits, n_constant, best)
+        if limits.monotonic or not (
+            self.is_subset or affords_sample(&self.savings, self.n_insertions)
         ):
+            if self.n_sets > 0:
+                # The nodes below will subtract from these, as in an exact tree.
+                self.set = self.take_set(block, ids, n)
             return self.search_exactly(block, ids, n, totals, limits, n_constant, best)
         self.node.block = block
         self.node.ids = ids
