@@ -324,6 +324,23 @@ def test_data_frames_with_categories(client):
     assert_array_equal(raw(model, ordered), raw(local, ordered))
 
 
+@pytest.mark.usefixtures("bins_of_first_rows")
+def test_first_rows_of_data_frames(client):
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    pd = pytest.importorskip("pandas")
+    there, _, y = pair("binary")
+    frame = make_frame()
+    options = {**SMALL, "solver": "mab", "early_stopping": False}
+    models = []
+    for n in (5, 2):
+        X_ = dd.from_pandas(frame, npartitions=n)
+        y_ = dd.from_pandas(pd.Series(y), npartitions=3)
+        models.append(there(**options).fit(X_, y_))
+    assert [model.n_rows_moved_ for model in models] == [5000] * 2
+    assert_array_equal(raw(models[0], frame), raw(models[1], frame))
+    assert models[0].score(frame, y) > 0.75
+
+
 @pytest.mark.usefixtures("joining_as_there")
 def test_categories_of_arrays(client):
     there, here, y = pair("binary")
