@@ -8,8 +8,9 @@ trees: never all of ``X`` through the client.
 - ``_client``: the client of a fit, and its tasks, of which none is left behind
 - ``_collections``: X, y and weights as partitions with known row numbers
 - ``_base``: what the estimators share: ``client``, ``to_local``, lazy prediction
-- ``_hist_gradient_boosting``: boosting; ``_boosting_rows`` draws from the partitions,
-  ``_boosting_blocks`` is what workers do, ``_boosting_stopping`` judges held-out rows
+- ``_hist_gradient_boosting``: boosting; ``_boosting_summary`` is the first look at the
+  data, ``_boosting_rows`` draws from the partitions, ``_boosting_blocks`` is what
+  workers do, ``_boosting_stopping`` judges held-out rows
 - ``_sums``: sums that do not depend on where the data are cut
 - ``_kmedoids``: medoids of all partitions, in rounds (``_kmedoids_rounds``) that read
   blocks where they are (``_placement``)

@@ -22,6 +22,9 @@ from sklearn_bandit.ensemble import READABLE, BinAssigner, add_trees, draw_share
 from ._collections import Block
 from ._sums import exact_sum
 
+# Labels below this are counted without sorting.
+MAX_COUNTED = 65_536
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -29,15 +32,23 @@ class Sample:
 
     Parameters
     ----------
-    values, targets : ndarray of int
-        Rows, ascending, whose values (with weights) and targets (with weights) go.
+    values : ndarray of int or tuple of int
+        Rows whose values (with weights) go, ascending; or arguments of ``draw_share``.
+    targets : slice
+        Rows whose targets (with weights) go.
     categorical : list of int
         Columns whose distinct values go.
     """
 
-    values: np.ndarray
-    targets: np.ndarray
+    values: np.ndarray | tuple
+    targets: slice
     categorical: list[int]
+
+    def draw(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the rows whose values go, and their places if they have some."""
+        if isinstance(self.values, np.ndarray):
+            return self.values, None
+        return draw_share(*self.values)
 
 
 class Description(NamedTuple):
@@ -55,6 +66,8 @@ class Description(NamedTuple):
         Distinct values of the categorical columns.
     values, value_targets, value_weights, targets, target_weights : object
         Of the rows of `Sample`.
+    value_places : ndarray or None
+        When the rows of `values` join the working set, if they do.
     """
 
     labels: np.ndarray
@@ -67,6 +80,7 @@ class Description(NamedTuple):
     value_weights: np.ndarray | None
     targets: np.ndarray
     target_weights: np.ndarray | None
+    value_places: np.ndarray | None
 
 
 class Binned(NamedTuple):
@@ -110,26 +124,37 @@ def describe(block: Block, sample: Sample, is_classifier: bool) -> Description:
     y, weights = check_targets(block)
     total = by_label = None
     if is_classifier:
-        labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        labels, counts = count_labels(y)
         if weights is not None:
-            by_label = [exact_sum(weights[codes == k]) for k in range(len(labels))]
+            by_label = [exact_sum(weights[y == label]) for label in labels]
     else:
         y = y.astype(np.float64, copy=False)
         labels, counts = np.array([y.min(), y.max()]), np.array([len(y)])
         total = exact_sum(y if weights is None else weights * y)
         by_label = None if weights is None else [exact_sum(weights)]
+    rows, places = sample.draw()
     return Description(
         labels,
         counts,
         by_label,
         total,
         [_distinct(block.X, column) for column in sample.categorical],
-        take(block.X, sample.values),
-        y[sample.values],
-        None if weights is None else weights[sample.values],
+        take(block.X, rows),
+        y[rows],
+        None if weights is None else weights[rows],
         y[sample.targets],
         None if weights is None else weights[sample.targets],
+        places,
     )
+
+
+def count_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct targets, ascending, and how often each occurs."""
+    if y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= MAX_COUNTED:
+        return np.unique(y, return_counts=True)
+    counts = np.bincount(y)
+    labels = np.flatnonzero(counts)
+    return labels.astype(y.dtype), counts[labels]
 
 
 def take(X: Any, rows: np.ndarray) -> Any:

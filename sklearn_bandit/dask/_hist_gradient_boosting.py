@@ -1,8 +1,9 @@
 """Histogram gradient boosting on dask collections.
 
-The working set of the sampled solver is drawn from the partitions as it doubles: the
-workers choose their share of it and put it into bins, and only bytes travel. The trees
-grow on the client; what they are worth on held-out rows is computed where these are.
+The working set of the sampled solver starts with the rows that bins are found from, and
+is drawn from the partitions as it doubles: the workers choose their share of it and put
+it into bins, and only bytes travel. The trees grow on the client; what they are worth
+on held-out rows is computed where these are.
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ from sklearn_bandit._compat import (
 )
 from sklearn_bandit._core.unchanged import unchanged_on_failure
 from sklearn_bandit._core.validation import check_n_samples
+from sklearn_bandit.ensemble import MAX_BIN_ROWS
 
 from ._base import DaskEstimator
-from ._boosting_rows import ClusterRows, HeldOutRows, summarize
+from ._boosting_rows import ClusterRows, HeldOutRows
 from ._boosting_stopping import ClusterStopping
+from ._boosting_summary import summarize
 from ._client import Tasks
 from ._collections import is_collection, make_partitions
 
@@ -65,7 +68,7 @@ class ClusterBoosting(DaskEstimator):
         ----------
         X : dask array or data frame of shape (n_samples, n_features)
             The training samples, NaN where a value is missing. They are computed
-            twice unless they are persisted.
+            up to twice unless they are persisted.
         y : dask array or series of shape (n_samples,)
             The target values.
         sample_weight : dask array or series of shape (n_samples,), default=None
@@ -113,7 +116,8 @@ class ClusterBoosting(DaskEstimator):
             partitions,
             is_classifier=is_classifier(self),
             categorical=categorical,
-            seed=self._random_seed,
+            seed=int(self._random_seed),
+            round_size=self._round_size(partitions.n_samples),
         )
         known_categories = self._learn_columns(X, categorical, summary.categories())
         class_weight = self._set_targets(summary)
@@ -130,6 +134,19 @@ class ClusterBoosting(DaskEstimator):
             seed=int(self._random_seed),
         )
         return rows, known_categories
+
+    def _round_size(self, n_samples):
+        """Size of the rounds that bins are found from; None to draw rows apart.
+
+        Bins are those of the local class where that draws the same rows: where all
+        come, and where there are no samples.
+        """
+        samples = self.solver == "mab" or (
+            self.solver == "auto"
+            and self._sampling_policy.samples_rows(n_samples, n_samples)
+        )
+        fits = self.batch_size <= MAX_BIN_ROWS < n_samples
+        return self.batch_size if samples and fits and self.sample_tol > 0 else None
 
     def _categorical_columns(self, X):
         """Positions of the columns that are categorical, as far as is known here.
@@ -226,9 +243,9 @@ class HistGradientBoostingClassifier(
 
     :class:`sklearn_bandit.ensemble.HistGradientBoostingClassifier` whose training
     rows are on the workers of a cluster. Trees are grown on the client, on samples of a
-    working set that is drawn from all partitions; rows travel in bytes, those of the
-    working set only. The model is the same for any number of workers, and for any
-    partitions that keep the order of rows.
+    working set that is drawn from all partitions; only its rows travel. The model is
+    the same for any number of workers, and for any partitions that keep the order of
+    rows.
 
     Read more in the :ref:`user guide <dask>`.
 
@@ -248,7 +265,7 @@ class HistGradientBoostingClassifier(
     ----------
     n_rows_moved_ : int
         Rows that came to the client: those that bins were found from, with all their
-        values, and the working set, in bytes.
+        values, and those of the working set that are not among these, in bytes.
     **attributes : object
         As for the local class.
 
@@ -258,13 +275,17 @@ class HistGradientBoostingClassifier(
 
     Notes
     -----
-    Without weights and held-out rows (``early_stopping=False``, or validation data in
-    memory), and with at most `max_rows` rows, the trees are those of the local class,
-    and for classifiers the model is equal to the last bit. The mean of other targets is
-    rounded once here, and medians and quantiles before the first tree are those of at
-    least 131,072 rows. With weights, bins are found from rows that are drawn with equal
-    probability, beyond 200,000 rows. Held-out rows are others than those of the local
-    class.
+    A row that joins the working set costs more than in memory, so that the set grows
+    later, and the model differs from that of the local class where trees are grown on
+    samples: fewer rows, less time, and more iterations for the same loss.
+
+    With `solver="exact"`, without weights and held-out rows (``early_stopping=False``,
+    or validation data in memory), and with at most `max_rows` rows, the trees are those
+    of the local class, and for classifiers the model is equal to the last bit. The mean
+    of other targets is rounded once here, and medians and quantiles before the first
+    tree are those of at least 131,072 rows. With weights, bins are found from rows that
+    are drawn with equal probability, beyond 200,000 rows. Held-out rows are others than
+    those of the local class.
 
     Examples
     --------
@@ -292,9 +313,9 @@ class HistGradientBoostingRegressor(
 
     :class:`sklearn_bandit.ensemble.HistGradientBoostingRegressor` whose training
     rows are on the workers of a cluster. Trees are grown on the client, on samples of a
-    working set that is drawn from all partitions; rows travel in bytes, those of the
-    working set only. The model is the same for any number of workers, and for any
-    partitions that keep the order of rows.
+    working set that is drawn from all partitions; only its rows travel. The model is
+    the same for any number of workers, and for any partitions that keep the order of
+    rows.
 
     Read more in the :ref:`user guide <dask>`.
 
@@ -314,7 +335,7 @@ class HistGradientBoostingRegressor(
     ----------
     n_rows_moved_ : int
         Rows that came to the client: those that bins were found from, with all their
-        values, and the working set, in bytes.
+        values, and those of the working set that are not among these, in bytes.
     **attributes : object
         As for the local class.
 
@@ -324,13 +345,17 @@ class HistGradientBoostingRegressor(
 
     Notes
     -----
-    Without weights and held-out rows (``early_stopping=False``, or validation data in
-    memory), and with at most `max_rows` rows, the trees are those of the local class,
-    and for classifiers the model is equal to the last bit. The mean of other targets is
-    rounded once here, and medians and quantiles before the first tree are those of at
-    least 131,072 rows. With weights, bins are found from rows that are drawn with equal
-    probability, beyond 200,000 rows. Held-out rows are others than those of the local
-    class.
+    A row that joins the working set costs more than in memory, so that the set grows
+    later, and the model differs from that of the local class where trees are grown on
+    samples: fewer rows, less time, and more iterations for the same loss.
+
+    With `solver="exact"`, without weights and held-out rows (``early_stopping=False``,
+    or validation data in memory), and with at most `max_rows` rows, the trees are those
+    of the local class, and for classifiers the model is equal to the last bit. The mean
+    of other targets is rounded once here, and medians and quantiles before the first
+    tree are those of at least 131,072 rows. With weights, bins are found from rows that
+    are drawn with equal probability, beyond 200,000 rows. Held-out rows are others than
+    those of the local class.
 
     Examples
     --------

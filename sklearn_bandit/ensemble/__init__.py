@@ -14,10 +14,12 @@ Histogram gradient boosting (``_hist_gradient_boosting``) has kernels of its own
 """
 
 # For `dask`; not part of the public interface.
+from ._boosting._data.bin_mapper import MAX_BIN_ROWS as MAX_BIN_ROWS
 from ._boosting._data.bin_mapper import choose_rows as choose_rows
 from ._boosting._data.bin_mapper import fit_bin_mapper as fit_bin_mapper
 from ._boosting._data.bin_values import READABLE as READABLE
 from ._boosting._data.bin_values import BinAssigner as BinAssigner
+from ._boosting._sampling.joining import Joining as Joining
 from ._boosting._sampling.leaf_router import MAX_LEAVES as MAX_LEAVES
 from ._boosting._sampling.row_sampling import draw_share as draw_share
 from ._boosting._sampling.row_weight import N_ROWS as N_ROWS

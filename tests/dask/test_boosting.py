@@ -1,6 +1,7 @@
 """Boosting on a cluster: the local model where it can be, the same model everywhere."""
 
 import pickle
+from dataclasses import replace
 
 import dask.array as da
 import numpy as np
@@ -10,8 +11,13 @@ from threadpoolctl import threadpool_limits
 
 from sklearn_bandit import dask as sd
 from sklearn_bandit import ensemble
-from sklearn_bandit.dask import _boosting_rows
+from sklearn_bandit.dask import (
+    _boosting_rows,
+    _boosting_summary,
+    _hist_gradient_boosting,
+)
 from sklearn_bandit.ensemble import READABLE
+from sklearn_bandit.ensemble._boosting._sampling.array_rows import ArrayRows
 
 N = 20_000
 SMALL = {"batch_size": 1000, "max_iter": 20, "random_state": 0}
@@ -21,6 +27,12 @@ SMALL = {"batch_size": 1000, "max_iter": 20, "random_state": 0}
 def one_thread():
     with threadpool_limits(1, user_api="openmp"):
         yield
+
+
+@pytest.fixture
+def joining_as_there(monkeypatch):
+    """Let working sets of local estimators grow as those of a cluster do."""
+    monkeypatch.setattr(ArrayRows, "joining", _boosting_rows.ON_CLUSTER)
 
 
 def make_data(n=N):
@@ -60,9 +72,11 @@ def raw(model, X=X):
 
 @pytest.mark.parametrize("solver", ["mab", "exact"])
 @pytest.mark.parametrize("name", TARGETS)
-def test_the_local_model(client, name, solver):
+def test_the_local_model(client, name, solver, request):
     there, here, y = pair(name)
     options = {**SMALL, "solver": solver, "early_stopping": False}
+    if solver == "mab":
+        request.getfixturevalue("joining_as_there")
     model = there(**options).fit(*collections(y))
     local = here(**options).fit(X, y)
     if name == "numbers":
@@ -72,6 +86,58 @@ def test_the_local_model(client, name, solver):
         assert_array_equal(model.sample_sizes_, local.sample_sizes_)
     assert type(model.to_local()) is here
     assert_array_equal(raw(pickle.loads(pickle.dumps(model))), raw(model))
+
+
+@pytest.fixture
+def bins_of_first_rows(monkeypatch):
+    """Let bins be found from 5 rounds of the order, not from all of so few rows."""
+    monkeypatch.setattr(_boosting_summary, "MAX_BIN_ROWS", 5500)
+    monkeypatch.setattr(_hist_gradient_boosting, "MAX_BIN_ROWS", 5500)
+
+
+@pytest.mark.usefixtures("bins_of_first_rows")
+@pytest.mark.parametrize("max_iter", [1, 60])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", TARGETS)
+def test_bins_are_found_from_the_first_rows(
+    client, name, weighted, max_iter, monkeypatch
+):
+    """No row moves twice, and partitions make no difference."""
+    cheap = replace(_boosting_rows.ON_CLUSTER, row=0.0, value=1.0)
+    monkeypatch.setattr(_boosting_rows.ClusterRows, "joining", cheap)
+    there, here, y = pair(name)
+    options = {**SMALL, "max_iter": max_iter, "early_stopping": False, "solver": "mab"}
+    weights = np.random.default_rng(1).random(N) if weighted else None
+    models = []
+    for chunks in [(N,), (1, 0, 6999, 13_000), (5000,) * 4]:
+        X_, y_ = collections(y)
+        sample_weight = da.from_array(weights, chunks=4000) if weighted else None
+        model = there(**options).fit(X_.rechunk({0: chunks}), y_, sample_weight)
+        models.append(model)
+    for other in models[1:]:
+        assert_array_equal(raw(other), raw(models[0]))
+    n_rows = [model._sampling_state.n_rows for model in models]
+    assert n_rows == [3000] * 3 if max_iter == 1 else min(n_rows) > 5000
+    moved = [model.n_rows_moved_ for model in models]
+    assert moved == [max(5000, n) for n in n_rows]
+
+    def same_bins(self, **_):
+        return model._bin_mapper
+
+    monkeypatch.setattr(ArrayRows, "joining", cheap)
+    monkeypatch.setattr(ArrayRows, "fit_bin_mapper", same_bins)
+    local = here(**options).fit(X, y, weights)
+    assert_allclose(raw(model), raw(local), rtol=1e-6, atol=1e-8)
+    assert_array_equal(model.sample_sizes_, local.sample_sizes_)
+
+
+@pytest.mark.usefixtures("bins_of_first_rows")
+def test_held_out_rows_are_not_first_rows(client):
+    """Bins may be found from held-out rows, but no tree is fitted to them."""
+    there, _, y = pair("binary")
+    options = {**SMALL, "solver": "mab", "max_iter": 1, "early_stopping": True}
+    model = there(**options).fit(*collections(y))
+    assert model.n_rows_moved_ == 5000 + 3000
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -172,6 +238,7 @@ def test_a_warm_start_goes_on(client):
     assert_array_equal(raw(model), raw(whole))
 
 
+@pytest.mark.usefixtures("joining_as_there")
 def test_validation_data_in_memory(client):
     there, here, y = pair("binary")
     options = {**SMALL, "solver": "mab"}
@@ -198,6 +265,7 @@ def test_no_more_rows_than_allowed(client):
         there(max_rows=10).fit(*collections(y))
 
 
+@pytest.mark.usefixtures("joining_as_there")
 def test_class_weights(client):
     there, here, y = pair("classes")
     for weight in ("balanced", {"a": 1.0, "b": 2.0, "c": 5.0}):
@@ -211,6 +279,7 @@ def test_class_weights(client):
 
 
 @pytest.mark.parametrize("dtype", [*READABLE, np.int64, np.float16, bool])
+@pytest.mark.usefixtures("joining_as_there")
 def test_types_of_numbers(client, dtype):
     there, here, y = pair("binary")
     values = np.nan_to_num(X * 20).astype(dtype)
@@ -227,6 +296,7 @@ def make_frame():
     return pd.DataFrame({"number": X[:, 0], "letter": letters, "other": X[:, 1]})
 
 
+@pytest.mark.usefixtures("joining_as_there")
 def test_data_frames_with_categories(client):
     dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
     pd = pytest.importorskip("pandas")
@@ -254,6 +324,24 @@ def test_data_frames_with_categories(client):
     assert_array_equal(raw(model, ordered), raw(local, ordered))
 
 
+@pytest.mark.usefixtures("bins_of_first_rows")
+def test_first_rows_of_data_frames(client):
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    pd = pytest.importorskip("pandas")
+    there, _, y = pair("binary")
+    frame = make_frame()
+    options = {**SMALL, "solver": "mab", "early_stopping": False}
+    models = []
+    for n in (5, 2):
+        X_ = dd.from_pandas(frame, npartitions=n)
+        y_ = dd.from_pandas(pd.Series(y), npartitions=3)
+        models.append(there(**options).fit(X_, y_))
+    assert [model.n_rows_moved_ for model in models] == [5000] * 2
+    assert_array_equal(raw(models[0], frame), raw(models[1], frame))
+    assert models[0].score(frame, y) > 0.75
+
+
+@pytest.mark.usefixtures("joining_as_there")
 def test_categories_of_arrays(client):
     there, here, y = pair("binary")
     values = X.astype(np.float64)
@@ -270,6 +358,7 @@ def test_categories_of_arrays(client):
 
 
 @pytest.mark.parametrize("loss", ["absolute_error", "poisson", "gamma", "quantile"])
+@pytest.mark.usefixtures("joining_as_there")
 def test_losses(client, loss):
     y = np.exp(SIGNAL / 4)
     options = {**SMALL, "loss": loss, "solver": "mab", "early_stopping": False}

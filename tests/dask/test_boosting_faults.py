@@ -10,13 +10,15 @@ from distributed import Client
 
 from sklearn_bandit import ensemble
 from sklearn_bandit.dask import BanditNearestNeighbors, HistGradientBoostingClassifier
+from sklearn_bandit.dask._boosting_rows import ON_CLUSTER
+from sklearn_bandit.ensemble._boosting._sampling.array_rows import ArrayRows
 
 PARAMETERS = {"batch_size": 1000, "solver": "mab", "random_state": 0}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 @pytest.mark.parametrize("early_stopping", [False, True])
-def test_killed_worker(own_cluster, early_stopping):
+def test_killed_worker(own_cluster, early_stopping, monkeypatch):
     """What it held is computed again, elsewhere; the model is the same."""
     X, y = make_collections()
     model = HistGradientBoostingClassifier(
@@ -34,6 +36,7 @@ def test_killed_worker(own_cluster, early_stopping):
         model.predict_proba(rows), expected.predict_proba(rows)
     )
     if not early_stopping:
+        monkeypatch.setattr(ArrayRows, "joining", ON_CLUSTER)
         local = ensemble.HistGradientBoostingClassifier(
             **PARAMETERS, early_stopping=False, max_iter=60
         ).fit(X.compute(), y.compute())

@@ -12,11 +12,9 @@ from sklearn_bandit.ensemble import (
     HistGradientBoostingRegressor,
 )
 from sklearn_bandit.ensemble._boosting import fitting
+from sklearn_bandit.ensemble._boosting._sampling.joining import SAMPLES_OF_SET
 from sklearn_bandit.ensemble._boosting.policy import BoostingPolicy
-from sklearn_bandit.ensemble._boosting.sampled_booster import (
-    SAMPLES_OF_SET,
-    SampledBooster,
-)
+from sklearn_bandit.ensemble._boosting.sampled_booster import SampledBooster
 
 N_TRAIN, N_TEST = 60_000, 20_000
 

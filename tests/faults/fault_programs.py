@@ -240,7 +240,8 @@ def fit_memory_map(path, is_classifier, share):
         early_stopping=True,
         random_state=0,
     )
-    bin_mapper.MAX_ROWS = 20_000  # as small a part of the rows as it is of a large file
+    # As small a part of the rows as it is of a large file.
+    bin_mapper.MAX_BIN_ROWS = 20_000
     model.fit(X[:5000], y[:5000])
     status = Path("/proc/self/status").read_text()
     (taken,) = (line.split()[1] for line in status.splitlines() if "VmData" in line)

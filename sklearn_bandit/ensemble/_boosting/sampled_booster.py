@@ -19,8 +19,9 @@ the trees (see ``training_rows``). It is in random order. Trees that see the sam
 again and again fit their noise; but a row that joins costs as much as growing several
 trees on it, and how many trees there will be is not known. So the set is doubled
 whenever the work of growing trees is a certain multiple of the work of preparing its
-rows, and it is always several samples large. Where few rows have most of the gradient
-(rare classes, heavy tails), it starts with enough of these.
+rows. How much that is, and whether a sample that is too small may make the set grow,
+depends on where the rows are (see ``joining``). Where few rows have most of the
+gradient (rare classes, heavy tails), it starts with enough of these.
 """
 
 from dataclasses import dataclass, replace
@@ -34,9 +35,6 @@ from ._growing.tree_sample import TreeSample
 from ._sampling.importance import RowDraw
 from ._sampling.leaf_router import LeafRouter, add_leaves
 from .booster import Booster
-
-# Samples that fit into the working set, unless it has all rows.
-SAMPLES_OF_SET = 4
 
 # Rows with most of the gradient (those of the rarest class, or of the tails) that the
 # first working set has at least, as a share of the first sample: 8,192 by default. A
@@ -71,22 +69,16 @@ VALUE_SHARE = 0.35
 # positives; on lognormal targets they lost up to .3%.
 HEAVY_SHARE = 0.05
 
+# Work of growing trees for each unit of work of joining. Of 3, 4 and 6, one run each,
+# the first had the lowest loss on 10 million rows of 28 features from 1.5 seconds on,
+# and on the flights from one second on; before that 6 was ahead on the flights.
+WORK_RATIO = 3.0
+
 # The golden ratio: its multiples, less their integers, fill the unit interval evenly.
 GOLDEN_RATIO = 0.6180339887498949
 
 # Seeds of an iteration, more than there are classes.
 SEEDS_OF_TREE = 65_536
-
-# Work of a row to join, in insertions into histograms: for each feature, to find its
-# bin and write it (4 ns on 10 million rows of 28 features), and for each split of each
-# tree, to be routed (0.9 ns for 30). An insertion takes 1 ns there, 2 on the flights.
-WORK_OF_FEATURE = 4.0
-WORK_OF_SPLIT = 1.0 / 30.0
-
-# Work of growing trees for each unit of work of joining. Of 3, 4 and 6, one run each,
-# the first had the lowest loss on these rows from 1.5 seconds on, and on the flights
-# from one second on; before that 6 was ahead on the flights.
-WORK_RATIO = 3.0
 
 
 @dataclass(frozen=True)
@@ -165,7 +157,8 @@ class SampledBooster(Booster):
         n = self.data.n_samples
         size = self._allowed(self.round_size)
         # The set has whole rounds, or all rows.
-        n_rounds = max(SAMPLES_OF_SET, ceil(RARE_SHARE / self.rare_share))
+        self.joining = self.data.source.joining
+        n_rounds = max(self.joining.n_samples, ceil(RARE_SHARE / self.rare_share))
         self.n_scored = self._allowed(n_rounds * self.round_size)
         self.n_splits = sum(map(_count_splits, self.data.predictors))
         order = (n, self.round_size)
@@ -235,8 +228,12 @@ class SampledBooster(Booster):
         size, n_rows, work = state.size, state.n_rows, state.work + work
         if gained <= (1.0 - self.sample_tol) * promised:
             size, gained, promised = self._allowed(2 * size), 0.0, 0.0
-        n_rows = self._allowed(max(n_rows, SAMPLES_OF_SET * size))
-        if work >= WORK_RATIO * n_rows * self._work_of_row():
+        if self.joining.follows_samples:
+            n_rows = self._allowed(max(n_rows, self.joining.n_samples * size))
+        else:
+            size = min(size, n_rows)
+        row = self.joining.work_of_row(len(self.data.columns), self.n_splits)
+        if work >= WORK_RATIO * n_rows * row:
             n_rows = self._allowed(2 * n_rows)
         return replace(
             state,
@@ -248,11 +245,6 @@ class SampledBooster(Booster):
             promised=promised,
             curvature=squares / hessians if hessians > 0.0 else 0.0,
         )
-
-    def _work_of_row(self):
-        """Work of a row that joins now, in insertions."""
-        n_features = len(self.data.columns)
-        return WORK_OF_FEATURE * n_features + WORK_OF_SPLIT * self.n_splits
 
     def _compute_gradients(self):
         """Compute the gradients of the working set, and draw the sample by them."""

@@ -22,7 +22,7 @@ from .sorted_columns import sort_columns
 TASK_COLUMNS = 4
 
 # Rows that quantiles are taken from: scikit-learn's number.
-MAX_ROWS = BinMapper().subsample
+MAX_BIN_ROWS = BinMapper().subsample
 
 
 def choose_rows(n_samples, sample_weight, random_state):
@@ -45,11 +45,11 @@ def choose_rows(n_samples, sample_weight, random_state):
         Their weights, where they count.
     """
     weights = sample_weight if BINS_BY_WEIGHT else None
-    if n_samples <= MAX_ROWS:
+    if n_samples <= MAX_BIN_ROWS:
         return None, weights
     share = None if weights is None else weights / np.sum(weights)
     rows = check_random_state(random_state).choice(
-        n_samples, MAX_ROWS, p=share, replace=BINS_BY_WEIGHT
+        n_samples, MAX_BIN_ROWS, p=share, replace=BINS_BY_WEIGHT
     )
     return np.sort(rows), None
 

@@ -12,6 +12,7 @@ from sklearn_bandit._compat import approximate_mode, shuffle_split_sizes
 from sklearn_bandit._core.tasks import run_tasks
 
 from .._data.bin_mapper import choose_rows, fit_bin_mapper
+from .joining import IN_MEMORY
 from .row_sampling import draw_rounds
 from .row_weight import rarest_class
 
@@ -36,9 +37,12 @@ class ArrayRows:
         Numbers of rows and features.
     mapped_columns : ndarray of uint8 of shape (n_features, n_samples) or None
         The bins of all rows if they are there already, in a file.
+    joining : Joining
+        What it costs that rows join.
     """
 
     mapped_columns = None
+    joining = IN_MEMORY
 
     def __init__(self, X, y, sample_weight, numbers=None):
         self.X = X
