@@ -17,6 +17,12 @@ from ._weighted_samples import draw_order
 # Least improvement on the sample, relative to the distances, that is worth a swap.
 SAMPLE_TOL = 1e-5
 
+# Arms whose values and sums are held at a time: so many numbers, but at least and at
+# most so many arms. With 32,768 arms copies of references are a small part of the work.
+MAX_VALUES = 1 << 24
+LEAST_ARMS = 512
+MOST_ARMS = 1 << 15
+
 # What puts the references into one order.
 SEED = 0
 
@@ -82,9 +88,16 @@ class SampledSwaps:
         removed : ndarray of shape (n_arms,)
             The medoid that it removes.
         """
-        sample, state, arms = self._begin(medoids, arms, n, 0)
-        with sample.distances.threads():
-            means, removed, _ = sample.means(state, state.n, arms, build=False)
+        means = np.empty(len(arms))
+        removed = np.empty(len(arms), dtype=np.intc)
+        step = min(max(MAX_VALUES // self.X.shape[1], LEAST_ARMS), MOST_ARMS)
+        for start in range(0, len(arms), step):
+            part = slice(start, start + step)
+            sample, state, some = self._begin(medoids, arms[part], n, 0)
+            with sample.distances.threads():
+                means[part], removed[part], _ = sample.means(
+                    state, state.n, some, build=False
+                )
         return means, removed
 
     def descend(self, medoids, arms, tol):
@@ -114,16 +127,14 @@ class SampledSwaps:
         """Put leading references, medoids and arms into one order."""
         model = self.model
         n = min(self.n_heavy + n, self.n_references)
-        X = np.concatenate([self.X, medoids, arms])
+        n_rows = min(max(n, N_SCALE), self.n_references)
+        X = np.concatenate([self.X[:n_rows], medoids, arms])
         X = check_samples(model, X, reset=False)
         # Centre and scale come from the first positions: these are references only, so
         # that a distance does not depend on which arms there are.
-        leading = np.resize(
-            np.arange(self.n_references), max(N_SCALE, self.n_references)
-        )
+        leading = np.resize(np.arange(n_rows), max(n_rows, N_SCALE))
         first = len(leading)
-        others = np.arange(self.n_references, len(X))
-        order = np.concatenate([leading, others])
+        order = np.concatenate([leading, np.arange(n_rows, len(X))])
         n_threads = keep_threads(model.n_jobs)
         distances = model._distances(X, model._params, order, n_threads)
         sample = Sample(distances, model.batch_size, cache_size, n_threads)

@@ -33,9 +33,8 @@ REFERENCES = (512, 8192)
 N_LEFT = (8192, 512)
 N_EXACT = 32
 
-# Distances that a worker holds at a time, and arms that it looks at.
+# Distances that a worker holds at a time.
 MAX_DISTANCES = 1 << 22
-MAX_ARMS = 1 << 15
 
 
 class Screened(NamedTuple):
@@ -105,16 +104,10 @@ def _loss(block: Block, model: Any, medoids: np.ndarray) -> Fraction | float:
     return exact_sum(losses)
 
 
-def _screen(block: Block, swaps: SampledSwaps, medoids: np.ndarray) -> Screened:
+def screen(block: Block, swaps: SampledSwaps, medoids: np.ndarray) -> Screened:
     """On a worker: loss, and the best arms by the first references."""
     n_clusters = len(medoids)
-    changes = np.empty(len(block.X))
-    removed = np.empty(len(block.X), dtype=np.intc)
-    for start in range(0, len(block.X), MAX_ARMS):
-        part = slice(start, start + MAX_ARMS)
-        changes[part], removed[part] = swaps.changes(
-            medoids, block.X[part], REFERENCES[0]
-        )
+    changes, removed = swaps.changes(medoids, block.X, REFERENCES[0])
     if block.sample_weight is not None:
         changes[block.sample_weight == 0.0] = np.inf
     arms, kept = [], []
@@ -149,12 +142,7 @@ def _propose(
         )
     ]
     rows = np.sort(np.concatenate(below))
-    changes, removed = np.empty(len(rows)), np.empty(len(rows), dtype=np.intc)
-    for start in range(0, len(rows), MAX_ARMS):
-        part = slice(start, start + MAX_ARMS)
-        changes[part], removed[part] = swaps.changes(
-            medoids, block.X[rows[part]], REFERENCES[1]
-        )
+    changes, removed = swaps.changes(medoids, block.X[rows], REFERENCES[1])
     best = _best_of_each(changes, removed, rows, len(medoids))
     rows = rows[best]
     return changes[best], removed[best], rows, block.X[rows]
@@ -249,7 +237,7 @@ class Rounds:
     def _arms(self, held):
         """The best arms of all partitions, and their row numbers."""
         n_clusters = len(self.medoids)
-        screened = self.blocks.compute(_screen, [held, self.medoids])
+        screened = self.blocks.compute(screen, [held, self.medoids])
         told = list(
             self.tasks.gather([self.tasks.submit(_said, one) for one in screened])
         )
