@@ -56,7 +56,7 @@ class Cost:
 def costs(constants):
     """Return what all families cost, by nanoseconds of what `constants` measures."""
     from sklearn_bandit.dask._hist_gradient_boosting import MAX_ROWS
-    from sklearn_bandit.dask._kmedoids_rounds import REFERENCES
+    from sklearn_bandit.dask._kmedoids_rounds import references_of
     from sklearn_bandit.dask._large_trees import SAMPLE_VALUES
 
     unit = {name: 1e-9 * ns for name, ns in constants}
@@ -64,7 +64,7 @@ def costs(constants):
     level = n * unit["tree: send a row down a level"]
     distance = n * unit["k-medoids: a distance of 30 coordinates, in a round"]
     # Then all rows have their distances to the new medoids.
-    n_distances = N_MEDOIDS + REFERENCES[0] + N_MEDOIDS
+    n_distances = N_MEDOIDS + references_of(cluster.BanditKMedoids())[0] + N_MEDOIDS
     values = 4 * N_FEATURES * n
     return [
         Cost("boosting: describe all rows", n * unit["boosting: describe a row"]),
@@ -123,7 +123,7 @@ def constants(options):
         pack,
     )
     from sklearn_bandit.dask._collections import Block
-    from sklearn_bandit.dask._kmedoids_rounds import REFERENCES, screen
+    from sklearn_bandit.dask._kmedoids_rounds import references_of, screen
 
     rounds = options.rounds or 3
     rng = np.random.default_rng(0)
@@ -163,11 +163,11 @@ def constants(options):
     )
     medoids = cluster.BanditKMedoids(10, random_state=0, n_jobs=1).fit(X[:3000])
     centres = medoids.cluster_centers_
-    swaps = cluster.SampledSwaps(medoids, X[: REFERENCES[-1]])
+    swaps = cluster.SampledSwaps(medoids, X[: references_of(medoids)[1]])
     add(
         "k-medoids: a distance of 30 coordinates, in a round",
         lambda: screen(block, swaps, centres),
-        N_ROWS * (10 + REFERENCES[0]),
+        N_ROWS * (10 + references_of(medoids)[0]),
     )
     search = neighbors.BanditNearestNeighbors(10, random_state=0, n_jobs=1).fit(X)
     add(

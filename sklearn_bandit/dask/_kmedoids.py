@@ -38,8 +38,8 @@ class BanditKMedoids(
 
     :class:`sklearn_bandit.cluster.BanditKMedoids` whose samples are on the workers of a
     cluster. Up to `max_rows` samples it is that class. Of more, a random sample comes
-    to the client, which finds the medoids of the sample; then all samples are looked at,
-    where they are, for swaps with any of the medoids. Losses are those of all samples.
+    to the client, which finds the medoids of the sample; then swaps of any medoid and
+    any sample are looked for, where the samples are. Losses are those of all samples.
 
     Read more in the :ref:`user guide <dask>`.
 
@@ -52,15 +52,16 @@ class BanditKMedoids(
         The client; None for the current one.
     **parameters : object
         As for the local class. `metric` may not be "precomputed", and `init` not be
-        given samples. `max_iter` is also the most rounds in which all samples are looked
-        at for swaps, `tol` the share of the loss that a round must gain.
+        given samples. `max_iter` is also the most rounds of swaps with all samples, and
+        `tol` the share of the loss that a round must gain. All samples are compared
+        on `batch_size` of those on the client first.
 
     Attributes
     ----------
     labels_ : dask.array.Array of shape (n_samples,)
         Nearest medoid of each sample, computed when it is asked for.
     n_rounds_ : int
-        Rounds in which all samples were looked at for swaps.
+        Rounds of swaps with all samples.
     **attributes : object
         As for the local class; `n_iter_`, `n_swaps_` and `n_distance_evaluations_` are
         those of the sample.
@@ -72,8 +73,8 @@ class BanditKMedoids(
     Notes
     -----
     The result is a local optimum with respect to swaps of any medoid and any sample, as
-    far as estimates on the samples of the client go, and the exact losses of the few
-    swaps that are best by these. A cluster that has no sample on the client is not seen.
+    far as estimates on the samples of the client go, and the losses of the few swaps
+    that are best by these. A cluster that has no sample on the client is not seen.
     Samples are drawn by their numbers, and losses summed without rounding: partitions
     make no difference, but for near ties of distances that are rounded.
 

@@ -23,8 +23,9 @@ from sklearn_bandit.cluster import SampledSwaps
 from ._collections import Block
 from ._sums import add_sums, exact_sum
 
-# References on the workers: for all arms, then for the best of these.
-REFERENCES = (512, 8192)
+# References on the workers, in blocks of `batch_size`: for all arms, then for the best.
+# The second take an eighth of the distances of the first, with a million rows.
+BLOCKS = (1, 16)
 
 # Arms that are left after the first and the second references, and those whose loss is
 # computed. Of all partitions together: each must name as many, for all of them may be
@@ -81,6 +82,11 @@ class Distances:
             yield rows, self.to(X[rows], medoids)
 
 
+def references_of(model: Any) -> list[int]:
+    """How many references workers compare arms on: all arms, then the best."""
+    return [n * model.batch_size for n in BLOCKS]
+
+
 def _least(changes, rows, n):
     """Positions of the least changes, in ascending order; ties by row."""
     if len(changes) > n:
@@ -107,7 +113,7 @@ def _loss(block: Block, model: Any, medoids: np.ndarray) -> Fraction | float:
 def screen(block: Block, swaps: SampledSwaps, medoids: np.ndarray) -> Screened:
     """On a worker: loss, and the best arms by the first references."""
     n_clusters = len(medoids)
-    changes, removed = swaps.changes(medoids, block.X, REFERENCES[0])
+    changes, removed = swaps.changes(medoids, block.X, references_of(swaps.model)[0])
     if block.sample_weight is not None:
         changes[block.sample_weight == 0.0] = np.inf
     arms, kept = [], []
@@ -142,7 +148,7 @@ def _propose(
         )
     ]
     rows = np.sort(np.concatenate(below))
-    changes, removed = swaps.changes(medoids, block.X[rows], REFERENCES[1])
+    changes, removed = swaps.changes(medoids, block.X[rows], swaps.n_references)
     best = _best_of_each(changes, removed, rows, len(medoids))
     rows = rows[best]
     return changes[best], removed[best], rows, block.X[rows]
@@ -200,6 +206,8 @@ class Rounds:
         The present medoids, and their row numbers.
     loss : Fraction, float or None
         Loss of all samples with them, once it is known.
+    swaps, leading : SampledSwaps
+        On all samples of the client, and on those that the workers get.
     """
 
     def __init__(self, blocks, local, rows, weights, numbers):
@@ -208,17 +216,16 @@ class Rounds:
         self.medoids = np.asarray(local.cluster_centers_)
         self.numbers = numbers[local.medoid_indices_]
         self.distances = Distances(_for_distances(local))
-        model = copy(self.distances.model)
-        model.n_jobs = local.n_jobs
-        self.swaps = SampledSwaps(model, rows, weights)
+        self.leading = SampledSwaps(self.distances.model, rows, weights).leading(
+            references_of(local)[1]
+        )
+        self.swaps = SampledSwaps(local, rows, weights)
         self.loss: Fraction | float | None = None
 
     def run(self, max_rounds, tol):
         """Go on until nothing is gained; return the number of rounds."""
-        leading = self.swaps.leading(REFERENCES[-1])
-        leading.model = self.distances.model
         # It goes to each worker once, and not in each round.
-        held = delayed(self.tasks.submit(_hold, leading))
+        held = delayed(self.tasks.submit(_hold, self.leading))
         for i in range(max_rounds):
             arms, numbers = self._arms(held)
             if self._descend(arms, numbers, tol):

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_bandit import cluster
 from sklearn_bandit import dask as sd
-from sklearn_bandit.dask._kmedoids_rounds import REFERENCES
+from sklearn_bandit.dask._kmedoids_rounds import references_of
 from sklearn_bandit.dask._placement import share_out
 
 N, N_FEATURES, N_CLUSTERS = 12_000, 6, 5
@@ -129,7 +129,9 @@ def test_blocks_in_memory_move_once(process_client):
     assert model.n_rounds_ > 1
     assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
     # References go to each worker once.
-    shared = (N_FEATURES + 1) * X.itemsize * min(REFERENCES[-1], model.max_rows)
+    shared = (
+        (N_FEATURES + 1) * X.itemsize * min(references_of(model)[1], model.max_rows)
+    )
     moved = bytes_received(process_client) - received
     assert X.nbytes / 2 <= moved <= X.nbytes / 2 + 2 * shared
 
