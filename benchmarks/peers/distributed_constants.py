@@ -166,7 +166,7 @@ def constants(options):
     swaps = cluster.SampledSwaps(medoids, X[: references_of(medoids)[1]])
     add(
         "k-medoids: a distance of 30 coordinates, in a round",
-        lambda: screen(block, swaps, centres),
+        lambda: screen(block, swaps, centres, 100),
         N_ROWS * (10 + references_of(medoids)[0]),
     )
     search = neighbors.BanditNearestNeighbors(10, random_state=0, n_jobs=1).fit(X)

@@ -27,10 +27,10 @@ from ._sums import add_sums, exact_sum
 # The second take an eighth of the distances of the first, with a million rows.
 BLOCKS = (1, 16)
 
-# Arms that are left after the first and the second references, and those whose loss is
-# computed. Of all partitions together: each must name as many, for all of them may be
-# its own, whereupon it makes no difference where the data are cut. Each medoid has an
-# equal share of them: those whose best swap removes it.
+# Most arms that are left after the first and the second references, and those whose
+# loss is computed. Of all partitions together: each must name as many, for all of them
+# may be its own, whereupon it makes no difference where the data are cut. Each medoid
+# has an equal share of them: those whose best swap removes it.
 N_LEFT = (8192, 512)
 N_EXACT = 32
 
@@ -110,8 +110,10 @@ def _loss(block: Block, model: Any, medoids: np.ndarray) -> Fraction | float:
     return exact_sum(losses)
 
 
-def screen(block: Block, swaps: SampledSwaps, medoids: np.ndarray) -> Screened:
-    """On a worker: loss, and the best arms by the first references."""
+def screen(
+    block: Block, swaps: SampledSwaps, medoids: np.ndarray, n_left: int
+) -> Screened:
+    """On a worker: loss, and the best arms of each medoid by the first references."""
     n_clusters = len(medoids)
     changes, removed = swaps.changes(medoids, block.X, references_of(swaps.model)[0])
     if block.sample_weight is not None:
@@ -119,7 +121,7 @@ def screen(block: Block, swaps: SampledSwaps, medoids: np.ndarray) -> Screened:
     arms, kept = [], []
     for k in range(n_clusters):
         rows = np.flatnonzero((removed == k) & (changes < np.inf))
-        rows = rows[_least(changes[rows], rows, _share(N_LEFT[0], n_clusters))]
+        rows = rows[_least(changes[rows], rows, n_left)]
         arms.append(rows)
         kept.append(changes[rows])
     return Screened(_loss(block, swaps.model, medoids), arms, kept)
@@ -244,12 +246,15 @@ class Rounds:
     def _arms(self, held):
         """The best arms of all partitions, and their row numbers."""
         n_clusters = len(self.medoids)
-        screened = self.blocks.compute(screen, [held, self.medoids])
+        # The second references take no more distances than the first.
+        n_all = self.blocks.partitions.n_samples * BLOCKS[0] // BLOCKS[1]
+        n = _share(min(N_LEFT[0], n_all), n_clusters)
+        screened = self.blocks.compute(screen, [held, self.medoids, n])
         told = list(
             self.tasks.gather([self.tasks.submit(_said, one) for one in screened])
         )
         self.loss = add_sums([loss for loss, _ in told])
-        limits, n = np.full(n_clusters, np.inf), _share(N_LEFT[0], n_clusters)
+        limits = np.full(n_clusters, np.inf)
         for k in range(n_clusters):
             changes = np.concatenate([some[k] for _, some in told])
             if len(changes) > n:
