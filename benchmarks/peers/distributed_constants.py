@@ -56,14 +56,15 @@ class Cost:
 def costs(constants):
     """Return what all families cost, by nanoseconds of what `constants` measures."""
     from sklearn_bandit.dask._hist_gradient_boosting import MAX_ROWS
-    from sklearn_bandit.dask._kmedoids_rounds import N_EXACT, REFERENCES
+    from sklearn_bandit.dask._kmedoids_rounds import references_of
     from sklearn_bandit.dask._large_trees import SAMPLE_VALUES
 
     unit = {name: 1e-9 * ns for name, ns in constants}
     n, n_binned = SCALE_ROWS, MAX_ROWS + SCALE_ROWS // 10
     level = n * unit["tree: send a row down a level"]
     distance = n * unit["k-medoids: a distance of 30 coordinates, in a round"]
-    n_distances = N_MEDOIDS + REFERENCES[0] + N_MEDOIDS * (1 + N_EXACT)
+    # Then all rows have their distances to the new medoids.
+    n_distances = N_MEDOIDS + references_of(cluster.BanditKMedoids())[0] + N_MEDOIDS
     values = 4 * N_FEATURES * n
     return [
         Cost("boosting: describe all rows", n * unit["boosting: describe a row"]),
@@ -122,7 +123,7 @@ def constants(options):
         pack,
     )
     from sklearn_bandit.dask._collections import Block
-    from sklearn_bandit.dask._kmedoids_rounds import REFERENCES, label
+    from sklearn_bandit.dask._kmedoids_rounds import references_of, screen
 
     rounds = options.rounds or 3
     rng = np.random.default_rng(0)
@@ -160,13 +161,13 @@ def constants(options):
         lambda: top.apply(X),
         N_ROWS * DEPTH,
     )
-    medoids = cluster.BanditKMedoids(10, random_state=0).fit(X[:3000])
+    medoids = cluster.BanditKMedoids(10, random_state=0, n_jobs=1).fit(X[:3000])
     centres = medoids.cluster_centers_
-    near = [(X[:64], None)] * 10
+    swaps = cluster.SampledSwaps(medoids, X[: references_of(medoids)[1]])
     add(
         "k-medoids: a distance of 30 coordinates, in a round",
-        lambda: label(block, medoids, centres, near),
-        N_ROWS * (10 + REFERENCES[0]),
+        lambda: screen(block, swaps, centres, 100),
+        N_ROWS * (10 + references_of(medoids)[0]),
     )
     search = neighbors.BanditNearestNeighbors(10, random_state=0, n_jobs=1).fit(X)
     add(

@@ -12,6 +12,7 @@ One way through the files, each with one subject:
 - ``_init``: first medoids other than BUILD's
 - ``_medoid_state``: the medoids so far, and exact searches among a few arms
 - ``_reference_sample``: the references that all searches share, and passes over them
+- ``_sampled_swaps``: swaps for arms that are elsewhere (`dask`)
 - ``_survivors``: the arms that are still in a search
 - ``_distance_variate``: what squared distances say of all arms
 - ``_sampled_passes``, ``_exact_passes``: the kernels of passes over distances
@@ -21,6 +22,9 @@ Confidence radii and control variates come from :mod:`sklearn_bandit.bandit`.
 """
 
 from ._kmedoids import BanditKMedoids
+
+# For `dask`; not part of the public interface.
+from ._sampled_swaps import SampledSwaps as SampledSwaps
 from ._silhouette import MedoidSilhouette, SilhouettesByK, medoid_silhouette
 
 __all__ = [

@@ -18,6 +18,7 @@ from ..bandit import quantile_table, split_delta
 from ._bandit_pam import DISTANCE_ROUNDING, BanditSearch, smallest
 from ._medoid_state import MedoidState
 from ._reference_sample import SampleRows, StopTest
+from ._sampled_swaps import swap_on_sample
 
 # BUILD and the first descent run on the leading positions alone, as arms and as
 # references: on this number of blocks, and of references for each cluster.
@@ -36,9 +37,6 @@ CLUSTER_CANDIDATES = 2
 
 # The candidates are chosen among this many times as many of the best.
 POOL = 16
-
-# Least improvement on the sample, relative to the distances, that is worth a swap.
-SAMPLE_TOL = 1e-5
 
 
 class EagerSearch(BanditSearch):
@@ -94,7 +92,8 @@ class EagerSearch(BanditSearch):
     def swap_step(self):
         """Make a swap that improves the loss; return whether there was one."""
         if not self.clusters.medoids:
-            if self._swap_on_sample():
+            trial = self.trial
+            if swap_on_sample(self.sample, trial, range(trial.n), self.tol):
                 return True
             self.finish()
         if self._swap_one_of(self._candidates):
@@ -106,17 +105,6 @@ class EagerSearch(BanditSearch):
                 if self._swap_one_of(self._best(screened)):
                     return True
         return self._swap_one_of_all()
-
-    def _swap_on_sample(self):
-        trial = self.trial
-        arms = range(trial.n)
-        means, removed, _ = self.sample.means(trial, trial.n, arms, build=False)
-        arm = np.argmin(means)
-        present = trial.in_scale(abs(trial.loss))
-        if means[arm] >= -max(SAMPLE_TOL, self.tol) * present:
-            return False
-        trial.replace(removed[arm], arm)
-        return True
 
     def _swap_one_of(self, arms):
         """Make the best swap of some arms if it improves the loss."""

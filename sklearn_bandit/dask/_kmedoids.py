@@ -1,7 +1,7 @@
 """k-medoids of dask collections.
 
 Medoids of a random sample are found on the client, as the local class finds them. Then
-each cluster looks for a better medoid among all its members (``_kmedoids_rounds``).
+all rows are arms of swaps, for any medoid (``_kmedoids_rounds``).
 """
 
 from __future__ import annotations
@@ -38,29 +38,30 @@ class BanditKMedoids(
 
     :class:`sklearn_bandit.cluster.BanditKMedoids` whose samples are on the workers of a
     cluster. Up to `max_rows` samples it is that class. Of more, a random sample comes
-    to the client, which finds the medoids of the sample; then every cluster looks for a
-    better medoid among all its members, which are compared where they are. Losses are
-    those of all samples.
+    to the client, which finds the medoids of the sample; then swaps of any medoid and
+    any sample are looked for, where the samples are. Losses are those of all samples.
 
     Read more in the :ref:`user guide <dask>`.
 
     Parameters
     ----------
     max_rows : int, default=65536
-        Samples that come to the client. More give better first medoids.
+        Samples that come to the client. Swaps are compared on them: more tell smaller
+        differences apart.
     client : distributed.Client or None, default=None
         The client; None for the current one.
     **parameters : object
         As for the local class. `metric` may not be "precomputed", and `init` not be
-        given samples. `max_iter` is also the most rounds in which clusters look for
-        better medoids, `tol` the share of the loss that a round must gain.
+        given samples. `max_iter` is also the most rounds of swaps with all samples, and
+        `tol` the share of the loss that a round must gain. All samples are compared
+        on `batch_size` of those on the client first.
 
     Attributes
     ----------
     labels_ : dask.array.Array of shape (n_samples,)
         Nearest medoid of each sample, computed when it is asked for.
     n_rounds_ : int
-        Rounds in which clusters looked for better medoids.
+        Rounds of swaps with all samples.
     **attributes : object
         As for the local class; `n_iter_`, `n_swaps_` and `n_distance_evaluations_` are
         those of the sample.
@@ -71,8 +72,9 @@ class BanditKMedoids(
 
     Notes
     -----
-    The result is a local optimum with respect to swaps of a medoid and a member of its
-    own cluster, as far as the estimates go; other swaps are looked for in the sample.
+    The result is a local optimum with respect to swaps of any medoid and any sample, as
+    far as estimates on the samples of the client go, and the losses of the few swaps
+    that are best by these. A cluster that has no sample on the client is not seen.
     Samples are drawn by their numbers, and losses summed without rounding: partitions
     make no difference, but for near ties of distances that are rounded.
 

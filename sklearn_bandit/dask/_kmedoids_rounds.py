@@ -1,10 +1,12 @@
-"""Rounds in which clusters of a dask collection look for better medoids.
+"""Rounds in which all rows of a dask collection are arms of SWAP.
 
-Every member of a partition is an arm, and samples of its cluster are its references.
-Most arms are dropped where they are, on few references and then on more; of those that
-are left the client drops most on all the references that it has; the loss with each of
-the last few is computed from all samples, by blocks. How many are left is a number of
-all partitions together, so that it makes no difference where the data are cut.
+A sample of the rows is on the client: these are the references. In each round every row
+is an arm where it is, for any medoid that it may replace. On few references most arms
+are dropped, on more of them most of those that are left; the rest come to the client,
+which makes swaps among them by all its references. What becomes of the loss is computed
+from all rows. Where that is no gain, the losses of the last few swaps are computed from
+all rows. How many arms are left is a number of all partitions together, so that it
+makes no difference where the data are cut.
 """
 
 from __future__ import annotations
@@ -16,38 +18,42 @@ from typing import Any, NamedTuple
 import numpy as np
 from dask.delayed import delayed
 
+from sklearn_bandit.cluster import SampledSwaps
+
 from ._collections import Block
 from ._sums import add_sums, exact_sum
 
-# References of a cluster on the workers: for all members, then for the best of these.
-REFERENCES = (64, 512)
+# References on the workers, in blocks of `batch_size`: for all arms, then for the best.
+# The second take an eighth of the distances of the first, with a million rows.
+BLOCKS = (1, 16)
 
-# Members of a cluster that are left after the first and the second references, and
-# those whose loss is computed. Of all partitions together: each must name as many, for
-# all of them may be its own, whereupon it makes no difference where the data are cut.
-N_LEFT = (1024, 64)
-N_EXACT = 4
+# Most arms that are left after the first and the second references, and those whose
+# loss is computed. Of all partitions together: each must name as many, for all of them
+# may be its own, whereupon it makes no difference where the data are cut. Each medoid
+# has an equal share of them: those whose best swap removes it.
+N_LEFT = (8192, 512)
+N_EXACT = 32
 
 # Distances that a worker holds at a time.
 MAX_DISTANCES = 1 << 22
 
 
-class Labelled(NamedTuple):
-    """The members of a partition, and their loss with the present medoids.
+class Screened(NamedTuple):
+    """The arms of a partition that are left, and its loss with the present medoids.
 
     Parameters
     ----------
     loss : Fraction or float
         Sum of weighted distances to the nearest medoid.
-    members : list of ndarray
-        Rows of each cluster that are left, numbered within the partition.
-    sums : list of ndarray
-        Sums of their distances to the first references.
+    arms : list of ndarray
+        Rows whose best swap removes each medoid, numbered within the partition.
+    changes : list of ndarray
+        What these swaps change, by the first references.
     """
 
     loss: Fraction | float
-    members: list[np.ndarray]
-    sums: list[np.ndarray]
+    arms: list[np.ndarray]
+    changes: list[np.ndarray]
 
 
 class Distances:
@@ -75,80 +81,89 @@ class Distances:
             rows = slice(start, min(start + n, len(X)))
             yield rows, self.to(X[rows], medoids)
 
-    def sums(self, X, weights, candidates):
-        """Weighted sums of the distances from all rows of X to each candidate.
 
-        A few candidates at a time: what else is summed makes no difference to a sum.
-        """
-        n = max(1, MAX_DISTANCES // max(1, len(X)))
-        totals = [np.empty(0)]
-        for start in range(0, len(candidates), n):
-            found = self.to(X, candidates[start : start + n])
-            if weights is not None:
-                found = found * weights[:, None]
-            totals.append(found.sum(axis=0))
-        return np.concatenate(totals)
+def references_of(model: Any) -> list[int]:
+    """How many references workers compare arms on: all arms, then the best."""
+    return [n * model.batch_size for n in BLOCKS]
 
 
-def _least(sums, rows, n):
-    """Positions of the least sums, in ascending order; ties by row."""
-    if len(sums) > n:
-        some = np.flatnonzero(sums <= np.partition(sums, n - 1)[n - 1])
-        return some[np.lexsort((rows[some], sums[some]))[:n]]
-    return np.lexsort((rows, sums))
+def _least(changes, rows, n):
+    """Positions of the least changes, in ascending order; ties by row."""
+    if len(changes) > n:
+        some = np.flatnonzero(changes <= np.partition(changes, n - 1)[n - 1])
+        return some[np.lexsort((rows[some], changes[some]))[:n]]
+    return np.lexsort((rows, changes))
 
 
-def label(block: Block, model: Any, medoids: np.ndarray, references: list) -> Labelled:
-    """On a worker: loss, and the members with the least sums to few references."""
-    distances = Distances(model)
-    weights = block.sample_weight
-    losses, labels = np.empty(len(block.X)), np.empty(len(block.X), dtype=np.intp)
-    for rows, found in distances.by_parts(block.X, medoids):
-        labels[rows] = found.argmin(axis=1)
+def _share(n, n_clusters):
+    """How many of n arms each medoid has."""
+    return max(n // n_clusters, 1)
+
+
+def _loss(block: Block, model: Any, medoids: np.ndarray) -> Fraction | float:
+    """On a worker: loss of a partition."""
+    losses = np.empty(len(block.X))
+    for rows, found in Distances(model).by_parts(block.X, medoids):
         losses[rows] = found.min(axis=1)
-    if weights is not None:
-        losses *= weights
-    kept, sums = [], []
-    for k, (X, sample_weight) in enumerate(references):
-        members = np.flatnonzero(labels == k)
-        if weights is not None:
-            members = members[weights[members] > 0.0]
-        n = REFERENCES[0]
-        some = X[:n], None if sample_weight is None else sample_weight[:n]
-        totals = distances.sums(*some, block.X[members])
-        best = _least(totals, members, N_LEFT[0])
-        kept.append(members[best])
-        sums.append(totals[best])
-    return Labelled(exact_sum(losses), kept, sums)
+    if block.sample_weight is not None:
+        losses *= block.sample_weight
+    return exact_sum(losses)
 
 
-def _said(labelled: Labelled) -> tuple[Fraction | float, list[np.ndarray]]:
-    """On a worker: what the client is told, which are sums alone."""
-    return labelled.loss, labelled.sums
+def screen(
+    block: Block, swaps: SampledSwaps, medoids: np.ndarray, n_left: int
+) -> Screened:
+    """On a worker: loss, and the best arms of each medoid by the first references."""
+    n_clusters = len(medoids)
+    changes, removed = swaps.changes(medoids, block.X, references_of(swaps.model)[0])
+    if block.sample_weight is not None:
+        changes[block.sample_weight == 0.0] = np.inf
+    arms, kept = [], []
+    for k in range(n_clusters):
+        rows = np.flatnonzero((removed == k) & (changes < np.inf))
+        rows = rows[_least(changes[rows], rows, n_left)]
+        arms.append(rows)
+        kept.append(changes[rows])
+    return Screened(_loss(block, swaps.model, medoids), arms, kept)
+
+
+def _said(screened: Screened) -> tuple[Fraction | float, list[np.ndarray]]:
+    """On a worker: what the client is told, which are numbers alone."""
+    return screened.loss, screened.changes
 
 
 def _propose(
     block: Block,
-    model: Any,
+    swaps: SampledSwaps,
+    medoids: np.ndarray,
     limits: np.ndarray,
-    references: list,
-    labelled: Labelled,
-) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """On a worker: of members below the limits, the least sums to all references.
+    screened: Screened,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """On a worker: of arms below the limits, the best by the second references.
 
-    Returns sums, rows (numbered within the partition) and values for each cluster.
+    Returns changes, removed medoids, rows (numbered within the partition) and values.
     """
-    distances = Distances(model)
-    proposed = []
-    for limit, members, sums, some in zip(
-        limits, labelled.members, labelled.sums, references, strict=True
-    ):
-        members = members[sums <= limit]
-        totals = distances.sums(*some, block.X[members])
-        best = _least(totals, members, N_LEFT[1])
-        members = members[best]
-        proposed.append((totals[best], members, block.X[members]))
-    return proposed
+    below = [
+        arms[changes <= limit]
+        for limit, arms, changes in zip(
+            limits, screened.arms, screened.changes, strict=True
+        )
+    ]
+    rows = np.sort(np.concatenate(below))
+    changes, removed = swaps.changes(medoids, block.X[rows], swaps.n_references)
+    best = _best_of_each(changes, removed, rows, len(medoids))
+    rows = rows[best]
+    return changes[best], removed[best], rows, block.X[rows]
+
+
+def _best_of_each(changes, removed, rows, n_clusters):
+    """Positions of the best swaps that remove each medoid."""
+    best = [np.empty(0, dtype=np.intp)]
+    for k in range(n_clusters):
+        some = np.flatnonzero(removed == k)
+        share = _share(N_LEFT[1], n_clusters)
+        best.append(some[_least(changes[some], rows[some], share)])
+    return np.concatenate(best)
 
 
 def _losses(
@@ -174,7 +189,7 @@ def _losses(
 
 
 class Rounds:
-    """Rounds in which clusters look for better medoids among all their members.
+    """Rounds of swaps whose arms are all rows.
 
     Parameters
     ----------
@@ -193,83 +208,103 @@ class Rounds:
         The present medoids, and their row numbers.
     loss : Fraction, float or None
         Loss of all samples with them, once it is known.
+    swaps, leading : SampledSwaps
+        On all samples of the client, and on those that the workers get.
     """
 
     def __init__(self, blocks, local, rows, weights, numbers):
         self.tasks = blocks.tasks
         self.blocks = blocks
-        self.rows, self.weights = rows, weights
         self.medoids = np.asarray(local.cluster_centers_)
         self.numbers = numbers[local.medoid_indices_]
         self.distances = Distances(_for_distances(local))
+        self.leading = SampledSwaps(self.distances.model, rows, weights).leading(
+            references_of(local)[1]
+        )
+        self.swaps = SampledSwaps(local, rows, weights)
         self.loss: Fraction | float | None = None
 
     def run(self, max_rounds, tol):
         """Go on until nothing is gained; return the number of rounds."""
+        # It goes to each worker once, and not in each round.
+        held = delayed(self.tasks.submit(_hold, self.leading))
         for i in range(max_rounds):
-            references = self._references()
-            candidates, numbers = self._candidates(references)
-            if not self._swap(candidates, numbers, tol):
+            arms, numbers = self._arms(held)
+            if self._descend(arms, numbers, tol):
+                continue
+            candidates, chosen = self._candidates(arms, numbers)
+            if not self._swap(candidates, chosen, tol):
                 return i + 1
         self.loss = self._loss(self.medoids)
         return max_rounds
 
     def _loss(self, medoids):
         """Loss of all samples with some medoids."""
-        labelled = self.blocks.compute(label, [self.distances.model, medoids, []])
-        return add_sums([one.loss for one in self.tasks.gather(labelled)])
+        futures = self.blocks.compute(_loss, [self.distances.model, medoids])
+        return add_sums(list(self.tasks.gather(futures)))
 
-    def _references(self):
-        """Samples of each cluster on the client, and their weights, in random order."""
-        labels = np.empty(len(self.rows), dtype=np.intp)
-        for rows, found in self.distances.by_parts(self.rows, self.medoids):
-            labels[rows] = found.argmin(axis=1)
-        order = np.random.RandomState(0).permutation(len(labels))
-        parts = [order[labels[order] == k] for k in range(len(self.medoids))]
-        self.parts = parts
-        n = REFERENCES[-1]
-        return [self._some(part[:n]) for part in parts]
-
-    def _some(self, part):
-        weights = self.weights
-        return self.rows[part], None if weights is None else weights[part]
-
-    def _candidates(self, references):
-        """The best members of all partitions, by all samples on the client."""
-        model, medoids = self.distances.model, self.medoids
-        labelled = self.blocks.compute(label, [model, medoids, references])
+    def _arms(self, held):
+        """The best arms of all partitions, and their row numbers."""
+        n_clusters = len(self.medoids)
+        # The second references take no more distances than the first.
+        n_all = self.blocks.partitions.n_samples * BLOCKS[0] // BLOCKS[1]
+        n = _share(min(N_LEFT[0], n_all), n_clusters)
+        screened = self.blocks.compute(screen, [held, self.medoids, n])
         told = list(
-            self.tasks.gather([self.tasks.submit(_said, one) for one in labelled])
+            self.tasks.gather([self.tasks.submit(_said, one) for one in screened])
         )
         self.loss = add_sums([loss for loss, _ in told])
-        limits = np.full(len(medoids), np.inf)
-        for k in range(len(medoids)):
-            sums = np.concatenate([some[k] for _, some in told])
-            if len(sums) > N_LEFT[0]:
-                limits[k] = np.partition(sums, N_LEFT[0] - 1)[N_LEFT[0] - 1]
+        limits = np.full(n_clusters, np.inf)
+        for k in range(n_clusters):
+            changes = np.concatenate([some[k] for _, some in told])
+            if len(changes) > n:
+                limits[k] = np.partition(changes, n - 1)[n - 1]
         futures = self.blocks.compute(
-            _propose, [model, limits, references], map(delayed, labelled)
+            _propose, [held, self.medoids, limits], map(delayed, screened)
         )
         proposals = list(self.tasks.gather(futures))
-        for future in labelled:
+        for future in screened:
             self.tasks.release(future)
-        candidates, numbers = [], []
-        for k in range(len(medoids)):
-            sums, rows, members = (
-                np.concatenate(parts)
-                for parts in zip(*(one[k] for one in proposals), strict=True)
-            )
-            lengths = [len(one[k][1]) for one in proposals]
-            rows += np.repeat(self.blocks.partitions.starts, lengths)
-            best = _least(sums, rows, N_LEFT[1])
-            rows, members = rows[best], members[best]
-            whole = self._some(self.parts[k])
-            best = _least(self.distances.sums(*whole, members), rows, N_EXACT)
-            rows, members = rows[best], members[best]
-            known = rows == self.numbers[k]
-            candidates.append(members[~known])
-            numbers.append(rows[~known])
-        return candidates, numbers
+        lengths = [len(one[2]) for one in proposals]
+        changes, removed, numbers, arms = (
+            np.concatenate(parts) for parts in zip(*proposals, strict=True)
+        )
+        numbers += np.repeat(self.blocks.partitions.starts, lengths)
+        best = _best_of_each(changes, removed, numbers, n_clusters)
+        best = best[~np.isin(numbers[best], self.numbers)]
+        best = best[np.argsort(numbers[best])]
+        return arms[best], numbers[best]
+
+    def _descend(self, arms, numbers, tol):
+        """Make swaps by the references; return whether all rows gain by them."""
+        if not len(arms):
+            return False
+        chosen = self.swaps.descend(self.medoids, arms, tol)
+        medoids = np.concatenate([self.medoids, arms])[chosen]
+        numbers = np.concatenate([self.numbers, numbers])[chosen]
+        if np.array_equal(numbers, self.numbers):
+            return False
+        if not self._loss(medoids) < (1 - tol) * self.loss:
+            return False
+        self.medoids, self.numbers = medoids, numbers
+        return True
+
+    def _candidates(self, arms, numbers):
+        """Of some arms the best by all references, by the medoid that is removed."""
+        n_clusters = len(self.medoids)
+        if not len(arms):
+            return [arms] * n_clusters, [numbers] * n_clusters
+        changes, removed = self.swaps.changes(
+            self.medoids, arms, self.swaps.n_references
+        )
+        candidates, chosen = [], []
+        for k in range(n_clusters):
+            some = np.flatnonzero(removed == k)
+            n = _share(N_EXACT, n_clusters)
+            some = some[_least(changes[some], numbers[some], n)]
+            candidates.append(arms[some])
+            chosen.append(numbers[some])
+        return candidates, chosen
 
     def _swap(self, candidates, numbers, tol):
         """Put better medoids in; return whether there were any."""
@@ -296,6 +331,11 @@ class Rounds:
             self.medoids, self.numbers = medoids, rows
             return True
         return False
+
+
+def _hold(swaps: SampledSwaps) -> SampledSwaps:
+    """On a worker: the references, to be kept there."""
+    return swaps
 
 
 def _for_distances(local):

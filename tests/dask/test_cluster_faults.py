@@ -48,7 +48,7 @@ def test_killed_worker_of_a_round(own_cluster):
     wait(persisted)
     killed = min(own_cluster.run(os.getpid).values())
     thread = when_there_is(
-        own_cluster, "label", lambda: os.kill(killed, signal.SIGKILL)
+        own_cluster, "screen", lambda: os.kill(killed, signal.SIGKILL)
     )
     model = BanditKMedoids(3, max_rows=2000, random_state=0).fit(persisted)
     thread.join()
@@ -62,7 +62,7 @@ def test_interrupted_rounds(process_client, interrupt):
     wait(X)
     model = BanditKMedoids(3, max_rows=2000, random_state=0)
     with Client(process_client.scheduler.address) as other:
-        thread = when_there_is(other, "label", lambda: interrupt.send_after(0))
+        thread = when_there_is(other, "screen", lambda: interrupt.send_after(0))
         with pytest.raises(KeyboardInterrupt):
             model.fit(X)
         thread.join()

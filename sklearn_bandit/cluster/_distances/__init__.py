@@ -18,12 +18,13 @@ from .between import FAST_METRICS, distances_between, fix_params
 from .blocks import PairwiseDistances, PrecomputedDistances
 from .cache import RowCache, TileCache
 from .callables import CallableDistances, call_metric
-from .dense import DenseDistances
+from .dense import N_SCALE, DenseDistances
 from .tiles import ARM_TILE
 
 __all__ = [
     "ARM_TILE",
     "FAST_METRICS",
+    "N_SCALE",
     "Distances",
     "RowCache",
     "TileCache",
