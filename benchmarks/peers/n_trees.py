@@ -110,6 +110,60 @@ def n_trees(options):
     )
 
 
+def expected_excess(model, others, X, y):
+    """Return what is expected to be missing of the R2 of infinitely many trees.
+
+    Out of bag, and of classes that of their indicators. It is the variance of a single
+    tree, which other trees tell, over the trees that predict a sample.
+    """
+    is_real = not hasattr(model, "classes_")
+    n_out = sum(_is_out(samples, len(y)) for samples in model.estimators_samples_)
+    n, sums, squares = 0, 0.0, 0.0
+    for tree, samples in zip(
+        others.estimators_, others.estimators_samples_, strict=True
+    ):
+        is_out = _is_out(samples, len(y))
+        found = tree.predict(X) if is_real else tree.predict_proba(X)
+        found = found.reshape(len(y), -1) * is_out[:, None]
+        n, sums, squares = n + is_out, sums + found, squares + found**2
+    variances = (squares - sums**2 / n[:, None]).sum(axis=1) / (n - 1)
+    total = y.var()
+    if not is_real:
+        total = 1.0 - np.sum((np.unique(y, return_counts=True)[1] / len(y)) ** 2)
+    predicted = n_out > 0
+    return np.mean(variances[predicted] / n_out[predicted]) / total
+
+
+def _is_out(samples, n_samples):
+    is_out = np.ones(n_samples, dtype=int)
+    is_out[samples] = 0
+    return is_out
+
+
+@benchmark("forest.n_trees_excess", data=["covtype", "mnist", "adult", "beijing_air"])
+def excess(options):
+    """How often the expected out-of-bag R2 is within `oob_tol`, as is promised."""
+    tol, n_samples, rows = 0.01, 1500, []
+    for name, kind, X, y, _ in wanted_sets(options):
+        found = []
+        for seed in range(options.rounds or 10):
+            X_train, y_train, _, _ = draw(X, y, n_samples, seed)
+            model = kind("auto", oob_tol=tol, random_state=2 * seed)
+            others = kind(300, random_state=2 * seed + 1)
+            for each in (model, others):
+                each.set_params(n_jobs=options.threads).fit(X_train, y_train)
+            found.append(expected_excess(model, others, X_train, y_train) / tol)
+        rows.append([name, len(found), int(np.sum(np.array(found) <= 1.0))])
+        rows[-1] += [np.mean(found), max(found)]
+    yield Table(
+        f"Expected to be missing of the out-of-bag R2 of infinitely many trees, over "
+        f"oob_tol={tol}; {n_samples:,} samples",
+        ["data", "forests", "within", "mean", "most"],
+        rows,
+        note="The variance of a tree is estimated by 300 trees of another forest.",
+    )
+
+
 TOLERANCES = (0.01, 0.003)
 
 

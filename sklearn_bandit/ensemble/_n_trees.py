@@ -78,7 +78,8 @@ class Settling:
 
     def _total_variance(self):
         """Variance of each output; of classes, the sum over their indicators."""
-        targets, n_classes = self.training_set.codes[self.rows], None
+        targets = self.training_set.codes[self.rows]
+        self.units = np.ones(targets.shape[1])
         if self.training_set.is_classification:
             n_classes = self.training_set.n_classes
             shares = [
@@ -86,6 +87,10 @@ class Settling:
                 for labels, n in zip(targets.T, n_classes, strict=True)
             ]
             return np.array([1.0 - np.sum(share**2) for share in shares])
+        # Squares of targets near the end of the range would be infinite.
+        largest = np.abs(targets).max(axis=0)
+        self.units = np.where(largest > 0.0, largest, 1.0)
+        targets = targets / self.units
         mean = np.average(targets, axis=0, weights=self.weights)
         return np.average((targets - mean) ** 2, axis=0, weights=self.weights)
 
@@ -153,9 +158,11 @@ class Settling:
         if not both.any():
             return
         X = self.X[both]
-        first, second = (tree.tree_.predict(X) for tree in pair)
         shape = X.shape[0], len(self.scale), -1
-        squares = ((first - second) ** 2).reshape(shape).sum(axis=2)
+        first, second = (
+            tree.tree_.predict(X).reshape(shape) / self.units[:, None] for tree in pair
+        )
+        squares = ((first - second) ** 2).sum(axis=2)
         variance = 0.5 * np.average(squares, axis=0, weights=self.weights[both])
         known = self.scale > 0.0
         self.costs.append(float(np.sum(variance[known] / self.scale[known])))

@@ -316,7 +316,8 @@ class SampleMeans:
         if found.shape != values.T.shape:
             raise ValueError(
                 "score_func must return an array of the shape of X, "
-                f"{values.T.shape}, got {found.shape}."
+                f"{values.T.shape}, got {found.shape}. Scikit-learn's functions have "
+                'counterparts by name: score_func="f" or "mutual_info".'
             )
         if not np.isfinite(found).all():
             raise ValueError("score_func returned NaN or infinity.")

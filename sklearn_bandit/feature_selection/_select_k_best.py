@@ -53,6 +53,10 @@ class BanditSelectKBest(DocumentationLinkMixin, SelectorMixin, BaseEstimator):
     delta : float, default=0.01
         Probability that the selection may be another than that of all rows. With 0 all
         rows are read.
+    target_type : {"auto", "continuous", "classes"}, default="auto"
+        What the target is to "mutual_info" and "f". With "auto" real numbers that are
+        not all integers are continuous, and everything else is classes: say
+        "continuous" for counts, prices and other integers with many values.
     n_bins : int, default=16
         Bins of a feature, and of a continuous target, for mutual information. They hold
         about equally many of the first rows that are sampled; a feature with no more
@@ -114,6 +118,7 @@ class BanditSelectKBest(DocumentationLinkMixin, SelectorMixin, BaseEstimator):
         "k": [StrOptions({"all"}), Interval(Integral, 1, None, closed="left")],
         "score_func": [StrOptions({"mutual_info", "f"}), callable],
         "delta": [Interval(Real, 0, 1, closed="left")],
+        "target_type": [StrOptions({"auto", "continuous", "classes"})],
         # Bins are bytes.
         "n_bins": [Interval(Integral, 2, 255, closed="both")],
         "random_state": ["random_state"],
@@ -126,12 +131,14 @@ class BanditSelectKBest(DocumentationLinkMixin, SelectorMixin, BaseEstimator):
         score_func: Literal["mutual_info", "f"]
         | Callable[[np.ndarray, np.ndarray], ArrayLike] = "mutual_info",
         delta: float = 0.01,
+        target_type: Literal["auto", "continuous", "classes"] = "auto",
         n_bins: int = 16,
         random_state: RandomState = None,
     ) -> None:
         self.k = k
         self.score_func = score_func
         self.delta = delta
+        self.target_type = target_type
         self.n_bins = n_bins
         self.random_state = random_state
 
@@ -144,7 +151,7 @@ class BanditSelectKBest(DocumentationLinkMixin, SelectorMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             The data.
         y : array-like of shape (n_samples,)
-            Classes, or a continuous target: real numbers that are not all integers.
+            Classes, or a continuous target; see `target_type`.
 
         Returns
         -------
@@ -177,7 +184,12 @@ class BanditSelectKBest(DocumentationLinkMixin, SelectorMixin, BaseEstimator):
         """What takes values and estimates scores."""
         if callable(self.score_func):
             return SampleMeans(self.score_func, y)
-        is_continuous = type_of_target(y, input_name="y").startswith("continuous")
+        is_continuous = self.target_type == "continuous"
+        if is_continuous:
+            y = y.astype(np.float64)
+        elif self.target_type == "auto":
+            kind = type_of_target(y, input_name="y")
+            is_continuous = kind.startswith("continuous")
         if self.score_func == "f" and is_continuous:
             # Sums of targets near the end of the range would be infinite.
             y = y / (np.abs(y).max() or 1.0)

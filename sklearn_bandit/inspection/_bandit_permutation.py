@@ -42,8 +42,8 @@ MAX_KEPT_LOSSES = 1 << 25
     {
         "estimator": "no_validation",
         "X": ["array-like"],
-        "y": ["array-like"],
-        "scoring": [str, callable, None],
+        "y": ["array-like", None],
+        "scoring": [str, callable, list, tuple, dict, None],
         "n_repeats": [Interval(Integral, 1, None, closed="left")],
         "k": [Interval(Integral, 1, None, closed="left"), None],
         "delta": [Interval(Real, 0, 1, closed="left")],
@@ -61,9 +61,9 @@ MAX_KEPT_LOSSES = 1 << 25
 def bandit_permutation_importance(
     estimator: Any,
     X: ArrayLike,
-    y: ArrayLike,
+    y: ArrayLike | None,
     *,
-    scoring: str | Callable[..., float] | None = None,
+    scoring: str | Callable[..., Any] | list | tuple | dict | None = None,
     n_repeats: int = 5,
     k: int | None = None,
     delta: float = 0.01,
@@ -72,7 +72,7 @@ def bandit_permutation_importance(
     random_state: RandomState = None,
     sample_weight: ArrayLike | None = None,
     max_samples: float = 1.0,
-) -> Bunch:
+) -> Bunch | dict[str, Bunch]:
     """Permutation importance of features, as exact as the question asks for.
 
     The importance of a feature is the loss of score when its values are shuffled among
@@ -90,12 +90,12 @@ def bandit_permutation_importance(
         A fitted estimator.
     X : array-like of shape (n_samples, n_features)
         Data that it was not fitted on. Data frames are handed on as such.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    scoring : str, callable or None, default=None
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or None
+        Targets. None for unsupervised estimators, without `k` and `tol` only.
+    scoring : str, callable, list, tuple, dict or None, default=None
         Score, in scikit-learn's manner; None for the estimator's own. With `k` or `tol`
-        it must be a mean over samples: accuracy, balanced accuracy, log-loss, Brier
-        score, R2, squared, absolute and other errors and deviances.
+        it must be a single one, and a mean over samples: accuracy, balanced accuracy,
+        log-loss, Brier score, R2, squared, absolute and other errors and deviances.
     n_repeats : int, default=5
         Shuffles of a feature. With `k` or `tol` these are the shuffles to draw from:
         more of them cost nothing unless the search needs all.
@@ -120,7 +120,7 @@ def bandit_permutation_importance(
 
     Returns
     -------
-    sklearn.utils.Bunch
+    sklearn.utils.Bunch, or dict of them by score if there are several
         importances_mean : ndarray of shape (n_features,)
             Loss of score.
         importances_std : ndarray of shape (n_features,)
@@ -190,16 +190,15 @@ def bandit_permutation_importance(
             sample_weight=sample_weight,
             max_samples=n_drawn,
         )
-        mean = result.importances_mean
-        return Bunch(
-            **result,
-            importances_low=mean.copy(),
-            importances_high=mean.copy(),
-            selected=None if k is None else _order(mean),
-            n_predictions=n_samples + n_features * n_repeats * n_drawn,
-            n_rounds=1,
-        )
+        n_predictions = n_samples + n_features * n_repeats * n_drawn
+        if isinstance(result, Bunch):
+            return _completed(result, k, n_predictions)
+        return {s: _completed(each, k, n_predictions) for s, each in result.items()}
 
+    if isinstance(scoring, list | tuple | dict):
+        raise ValueError("With k or tol a single score decides, got several: scoring.")
+    if y is None:
+        raise ValueError("With k or tol targets are needed: y is None.")
     random_state = check_random_state(random_state)
     rows, donors = _shuffles(random_state, n_samples, n_drawn, n_repeats)
     y = np.asarray(y)
@@ -382,6 +381,19 @@ class Losses:
         else:
             changed[np.arange(len(pairs)), chosen] = self.X[donors, chosen]
         return self.before[rows] - self.scores(changed, rows)
+
+
+def _completed(result, k, n_predictions):
+    """What scikit-learn returned for one score, in the form of a search."""
+    mean = result.importances_mean
+    return Bunch(
+        **result,
+        importances_low=mean.copy(),
+        importances_high=mean.copy(),
+        selected=None if k is None else _order(mean),
+        n_predictions=n_predictions,
+        n_rounds=1,
+    )
 
 
 def _take(X, rows):

@@ -40,13 +40,11 @@ class SampleScores:
             metric = default_metric(estimator)
             scorer = scorer if metric is None else make_scorer(metric)
         if metric not in MEANS:
-            raise ValueError(
-                REFUSED.format(
-                    "The estimator's score"
-                    if metric is None
-                    else getattr(metric, "__name__", repr(metric))
-                )
-            )
+            if metric is None:
+                name = "The estimator's score" if scoring is None else "A scorer's own"
+            else:
+                name = getattr(metric, "__name__", repr(metric))
+            raise ValueError(REFUSED.format(name))
         self.estimator = estimator
         self.y = y
         self.weight = None if weight is None else weight / weight.mean()

@@ -75,6 +75,18 @@ def test_the_statement_is_counted():
     assert np.mean(below) >= tol / 4
 
 
+def test_huge_targets():
+    X, y = data(ensemble.RandomForestRegressor)
+    y = 2 * y / np.abs(y).max()
+    y = np.column_stack([y, X[:, 0]])
+    stumps = {"max_depth": 1, "oob_tol": 0.002, "criterion": "absolute_error"}
+    n_trees = [
+        make(ensemble.RandomForestRegressor, **stumps).fit(X, y * unit).n_estimators_
+        for unit in (1.0, 2.0**1000)
+    ]
+    assert FIRST_LOOK < n_trees[0] == n_trees[1]
+
+
 def test_warm_start():
     X, y = data(ensemble.RandomForestRegressor)
     warm = make(

@@ -259,6 +259,35 @@ def test_bad_data():
 
 
 @pytest.mark.parametrize("score_func", ["f", "mutual_info"])
+def test_integers_are_classes_unless_said_otherwise(score_func):
+    X, target = planted(3000, 6, 3, seed=0)
+    counts = np.round(20 * target).astype(int)
+    common = {"k": 2, "score_func": score_func, "delta": 0, "random_state": 0}
+    real, same, auto, labels = (
+        BanditSelectKBest(target_type=kind, **common).fit(X, y).scores_
+        for kind, y in [
+            ("continuous", counts),
+            ("auto", counts + 0.5),
+            ("auto", counts),
+            ("classes", counts + 0.5),
+        ]
+    )
+    assert_allclose(real, same, rtol=1e-9)
+    assert_allclose(auto, labels, rtol=1e-9)
+    assert not np.allclose(real, labels, rtol=0.1)
+    if score_func == "f":
+        assert_allclose(real, f_regression(X, counts)[0], rtol=1e-6)
+    with pytest.raises(ValueError, match="could not convert string"):
+        BanditSelectKBest(target_type="continuous", **common).fit(X, classes(target))
+
+
+def test_functions_of_scikit_learn_are_named():
+    X, target = planted(200, 4, 2, seed=0)
+    with pytest.raises(ValueError, match='score_func="f" or "mutual_info"'):
+        BanditSelectKBest(2, score_func=f_regression).fit(X, target)
+
+
+@pytest.mark.parametrize("score_func", ["f", "mutual_info"])
 @pytest.mark.parametrize("scale", [1e307, 1e-300])
 def test_targets_of_any_size(score_func, scale):
     rng = np.random.default_rng(0)

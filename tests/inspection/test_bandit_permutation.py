@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.datasets import make_classification, make_regression
 from sklearn.exceptions import NotFittedError
 from sklearn.inspection import permutation_importance
@@ -104,6 +105,32 @@ def test_without_k_and_tol_it_is_scikit_learns(classification):
         assert ours.selected is None
     every = bandit_permutation_importance(model, X, y, k=N_FEATURES, random_state=0)
     assert sorted(every.selected) == list(range(N_FEATURES))
+
+
+def test_several_scores_and_no_targets_are_scikit_learns(classification):
+    model, X, y = classification
+    options = {"n_repeats": 2, "random_state": 0}
+    for scoring in (["accuracy", "neg_log_loss"], two_scores):
+        full = permutation_importance(model, X, y, scoring=scoring, **options)
+        ours = bandit_permutation_importance(model, X, y, scoring=scoring, **options)
+        assert list(ours) == list(full)
+        for name, each in full.items():
+            np.testing.assert_array_equal(ours[name].importances, each.importances)
+            assert ours[name].n_predictions == len(X) * (1 + 2 * N_FEATURES)
+    means = KMeans(3, n_init=1, random_state=0).fit(X)
+    full = permutation_importance(means, X, None, **options)
+    ours = bandit_permutation_importance(means, X, None, **options)
+    np.testing.assert_array_equal(ours.importances, full.importances)
+    for too_many in ({"k": 2}, {"tol": 0.1}):
+        with pytest.raises(ValueError, match="a single score"):
+            bandit_permutation_importance(model, X, y, scoring=["r2"], **too_many)
+        with pytest.raises(ValueError, match="targets are needed"):
+            bandit_permutation_importance(means, X, None, **too_many)
+
+
+def two_scores(estimator, X, y):
+    score = estimator.score(X, y)
+    return {"score": score, "twice": 2 * score}
 
 
 class Counting(Ridge):
