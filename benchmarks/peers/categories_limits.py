@@ -1,7 +1,7 @@
 """What one order of categories cannot do, and what its parts are for: scores only.
 
 Categories whose means tell nothing; effects that are given as numbers; rare categories
-that are encoded by all samples; boosting with more trees and larger ones.
+that are encoded by all samples.
 """
 
 from contextlib import contextmanager
@@ -9,7 +9,6 @@ from contextlib import contextmanager
 import numpy as np
 
 from sklearn_bandit.ensemble import (
-    HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -17,9 +16,7 @@ from sklearn_bandit.ensemble import (
 from sklearn_bandit.tree._data import target_order
 
 from ..harness import Contender, Table, benchmark
-from .categories import N_TREES, SEED, contenders, effects, flights, many
-
-N_MORE_TREES, N_MORE_LEAVES = 300, 127
+from .categories import N_TREES, SEED, contenders, effects, many
 
 # Contenders of `categories.encodings` that are compared where means tell nothing.
 ON_SLOPES = ("sklearn-bandit", "ordinal codes", "one-hot", "LightGBM")
@@ -109,33 +106,7 @@ def scores_of_rare_categories(threads):
     return rows
 
 
-def scores_of_more_trees(threads):
-    """Return accuracies of boosting with as many trees as CatBoost has."""
-    import lightgbm
-
-    X, y, X_test, y_test, columns = flights()
-    ours = {
-        "categorical_features": columns,
-        "max_iter": N_MORE_TREES,
-        "early_stopping": False,
-        "random_state": 0,
-    }
-    small = HistGradientBoostingClassifier(**ours)
-    large = HistGradientBoostingClassifier(max_leaf_nodes=N_MORE_LEAVES, **ours)
-    other = lightgbm.LGBMClassifier(
-        n_estimators=N_MORE_TREES, n_jobs=threads, random_state=0, verbose=-1
-    )
-    return [
-        ["boosting, 31 leaves", small.fit(X, y).score(X_test, y_test)],
-        [f"boosting, {N_MORE_LEAVES} leaves", large.fit(X, y).score(X_test, y_test)],
-        [
-            "LightGBM, 31 leaves",
-            other.fit(X, y, categorical_feature=columns).score(X_test, y_test),
-        ],
-    ]
-
-
-@benchmark("categories.limits", data=["flights2001_3m"])
+@benchmark("categories.limits")
 def limits(options):
     """Where one order is no help, and what encoding rare categories is for."""
     threads = options.threads
@@ -153,9 +124,4 @@ def limits(options):
         "7,500 categories, rare ones encoded in training by: accuracy of a forest",
         ["encoded by", "out of bag", "new samples", "difference"],
         scores_of_rare_categories(threads),
-    )
-    yield Table(
-        f"flights, {N_MORE_TREES} trees: accuracy",
-        ["model", "accuracy"],
-        scores_of_more_trees(threads),
     )
