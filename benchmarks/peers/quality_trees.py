@@ -328,9 +328,36 @@ def some_columns(n_features):
     return np.ascontiguousarray(X[:, order[:n_features]]), y
 
 
+def price_of_samples(model, X, y, seeds):
+    """Processor time and insertions of "mab" over those of "exact"."""
+    seconds, insertions = {"mab": [], "exact": []}, {}
+    for seed, solver in product(range(seeds), seconds):
+        one = clone(model).set_params(solver=solver, random_state=seed)
+        one._sampling_policy = model._sampling_policy
+        start = time.process_time()
+        one.fit(X, y)
+        seconds[solver].append(time.process_time() - start)
+        insertions[solver] = one.n_insertions_
+    ratios = np.divide(seconds["mab"], seconds["exact"])
+    return float(np.median(ratios)), insertions["mab"] / insertions["exact"]
+
+
+# Rows from which on nodes are sampled; None for the default.
+SAMPLED_FROM = (8_000, 32_000, 128_000, 512_000, None)
+
+
+def made_rows(n_features, is_real):
+    """A million rows of which five features tell, by thresholds and a product."""
+    rng = np.random.default_rng(n_features)
+    X = rng.standard_normal((1_000_000, n_features), dtype=np.float32)
+    index = X[:, 0] + 0.7 * X[:, 1] + X[:, 2] * X[:, 3] + 0.5 * (X[:, 4] > 0)
+    index += rng.standard_normal(len(X))
+    return X, index if is_real else (index > 0).astype(np.uint8)
+
+
 @benchmark("quality.trees.few_features", data=["covtype", "flights2001_3m"])
 def few_features(options):
-    """From how many features on samples pay where all are searched."""
+    """From how many features and rows on samples pay where all are searched."""
     sets = {
         f"covertype, {n} columns": partial(some_columns, n)
         for n in (4, 8, 12, 16, 28, 54)
@@ -339,23 +366,39 @@ def few_features(options):
     for (name, make), depth in product(
         {**sets, "flights": partial(flights, 0)}.items(), (5, 8)
     ):
-        X, y = make()
-        seconds, insertions = {"mab": [], "exact": []}, {}
-        for seed, solver in product(range(options.rounds or 5), seconds):
-            model = tree.DecisionTreeClassifier(
-                solver=solver, max_depth=depth, random_state=seed
-            )
-            start = time.process_time()
-            model.fit(X, y)
-            seconds[solver].append(time.process_time() - start)
-            insertions[solver] = model.n_insertions_
-        ratios = np.divide(seconds["mab"], seconds["exact"])
-        price = insertions["mab"] / insertions["exact"]
-        rows.append([name, depth, float(np.median(ratios)), price])
+        model = tree.DecisionTreeClassifier(max_depth=depth)
+        rows.append(
+            [name, depth, *price_of_samples(model, *make(), options.rounds or 5)]
+        )
+    columns = ["CPU time, mab / exact", "insertions, mab / exact"]
+    note = (
+        "Median ratio of processor time over seeds, bins included. Sampled nodes "
+        "have no histograms for their descendants to subtract from."
+    )
     yield Table(
         title="one tree, all features searched",
-        columns=["data", "depth", "CPU time, mab / exact", "insertions, mab / exact"],
+        columns=["data", "depth", *columns],
         rows=rows,
-        note="Median ratio of processor time over seeds, bins included. Sampled nodes "
-        "have no histograms for their descendants to subtract from.",
+        note=note,
+    )
+    rows = []
+    for n_features, is_real in product((8, 16, 28, 54), (False, True)):
+        X, y = made_rows(n_features, is_real)
+        kind = "Regressor" if is_real else "Classifier"
+        for n_rows in SAMPLED_FROM:
+            model = getattr(tree, f"DecisionTree{kind}")(max_depth=8)
+            if n_rows is not None:
+                model._sampling_policy = SamplingPolicy(
+                    min_rows=n_rows,
+                    min_rows_real=n_rows,
+                    min_rows_by_square=1,
+                    min_rows_by_square_real=1,
+                )
+            found = price_of_samples(model, X, y, options.rounds or 3)
+            rows.append([n_features, kind.lower(), n_rows or "default", *found])
+    yield Table(
+        title="one tree of depth 8, 1,000,000 rows, all features searched",
+        columns=["features", "tree", "sampled from", *columns],
+        rows=rows,
+        note=note,
     )

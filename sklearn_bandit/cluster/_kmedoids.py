@@ -302,7 +302,7 @@ class BanditKMedoids(
         """
         X = check_samples(self, X, reset=True)
         candidates = check_n_clusters(self)
-        weights, exponent = check_weights(X, sample_weight, candidates[-1])
+        weights, exponent = check_weights(X, sample_weight, candidates)
         params = fix_params(X, self.metric, self.metric_params)
         init = check_init(self, X, weights, params)
         least = candidates[-1] if isinstance(init, str) else init

@@ -99,7 +99,7 @@ def _check_objects(estimator, X, *, reset):
     return X
 
 
-def check_weights(X, sample_weight, n_clusters):
+def check_weights(X, sample_weight, candidates):
     """Check the weights, and that there are samples enough.
 
     Parameters
@@ -108,8 +108,8 @@ def check_weights(X, sample_weight, n_clusters):
         The samples.
     sample_weight : array-like or None
         Their weights.
-    n_clusters : int
-        Samples that are needed.
+    candidates : list of int
+        Numbers of clusters to try, ascending: the last is how many samples are needed.
 
     Returns
     -------
@@ -128,9 +128,11 @@ def check_weights(X, sample_weight, n_clusters):
         exponent = int(np.frexp(weights.max())[1])
         weights = np.ldexp(weights, -exponent)
     n_used = np.count_nonzero(weights)
-    if n_used < n_clusters:
+    most = candidates[-1]
+    if n_used < most:
+        name = "n_clusters" if len(candidates) == 1 else "the largest of k_range"
         raise ValueError(
-            f"n_samples={n_used} should be >= n_clusters={n_clusters}"
+            f"n_samples={n_used} should be >= {name}={most}"
             f"{'' if n_used == n_samples else ', counting positive weights'}."
         )
     return weights, exponent
