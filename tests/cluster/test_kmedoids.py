@@ -196,7 +196,7 @@ def test_extreme_numbers_of_clusters(algorithm):
     assert all_of_them.inertia_ == 0
     with pytest.raises(ValueError, match="n_samples=40 should be >= n_clusters=41"):
         small(algorithm, 41).fit(X)
-    with pytest.raises(ValueError, match="n_samples=40 .* the largest of k_range=50"):
+    with pytest.raises(ValueError, match=r"n_samples=40 .* the largest of k_range=50"):
         small(algorithm, "auto").set_params(k_range=(2, 50)).fit(X)
 
 
