@@ -20,10 +20,7 @@ from sklearn_bandit._compat import (
     approximate_mode,
     shuffle_split_sizes,
 )
-from sklearn_bandit.ensemble import (
-    Joining,
-    fit_bin_mapper,
-)
+from sklearn_bandit.ensemble import Joining, fit_bin_mapper
 
 from ._boosting_blocks import (
     Encoding,
