@@ -44,11 +44,11 @@ cdef enum:
     # adding) is then below a tenth of the whole.
     INSERTIONS_PER_SLOT = 8
     # The same where slots are packed, and cost a quarter.
-    INSERTIONS_PER_PACKED_SLOT = 2
+    INSERTIONS_PER_PACKED_SLOT = 1
     # Parts of a group whose chunks are added up by one thread each.
     N_PARTS = 4
     # Insertions that are worth waking other threads for (some microseconds).
-    MIN_PARALLEL = 65536
+    MIN_PARALLEL = 16384
 
 
 def aligned_zeros(n):

@@ -194,13 +194,15 @@ cdef void insert_packed_rows(
     """Insert some rows of a node into the packed slots of one group."""
     cdef Py_ssize_t i, ahead
     cdef int64_t inserted = 0
+    cdef uint64_t addend
 
     for i in range(start, stop):
         ahead = rows[min(i + LISTS_AHEAD, stop - 1)]
         prefetch(packed + ahead)
+        addend = packed[rows[i]]  # a copy, which no addition can change: in a register
         _insert_row(
-            PACKED, group, rows[i], ahead, <const double*> (packed + rows[i]),
-            <double*> out, &inserted,
+            PACKED, group, rows[i], ahead, <const double*> &addend, <double*> out,
+            &inserted,
         )
     n_inserted[0] += inserted
 

@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t, uint32_t
 cdef enum:
     # Fewer rows than this are sorted or summed by one thread: they take some ten
     # microseconds, to start a loop in threads and wait for them takes one or two.
-    MIN_PARALLEL = 8192
+    MIN_PARALLEL = 2048
 
 
 cdef class Partition:

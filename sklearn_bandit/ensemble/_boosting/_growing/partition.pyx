@@ -11,6 +11,14 @@ from cython.parallel cimport prange
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memcpy, memmove
 
+from sklearn_bandit._core.simd cimport prefetch
+
+cdef enum:
+    # Rows whose sides are found before they are moved.
+    BLOCK_ROWS = 256
+    # Rows whose bins are fetched from memory ahead of their use.
+    ROWS_AHEAD = 32
+
 
 cdef class Partition:
     """A permutation of the rows in which every node is a stretch.
@@ -60,7 +68,7 @@ cdef class Partition:
                     places[chunk - 1] + n * chunk // n_chunks
                     - n * (chunk - 1) // n_chunks - counts[chunk - 1]
                 )
-            for chunk in prange(n_chunks, num_threads=n_chunks):
+            for chunk in range(n_chunks):
                 first = start + n * chunk // n_chunks
                 memcpy(
                     rows + places[chunk], &self.aside[first],
@@ -73,17 +81,43 @@ cdef class Partition:
         self, const uint8_t* bins, const uint32_t* numbers, Py_ssize_t start,
         Py_ssize_t stop, const uint8_t* goes_left
     ) noexcept nogil:
-        """Tell the rows of a chunk apart; return how many go left."""
+        """Tell the rows of a chunk apart; return how many go left.
+
+        Block by block: first all sides, so that many rows are fetched from memory at a
+        time, and then the moves, each of which waits for the one before.
+        """
         cdef uint32_t* rows = &self.rows[start]
         cdef uint32_t* right = &self.aside[start]
-        cdef Py_ssize_t i, n_left = 0, n_right = 0, goes
+        cdef uint8_t[BLOCK_ROWS] sides
+        cdef Py_ssize_t n = stop - start, first = 0, i, n_left = 0, n_right = 0
         cdef uint32_t row
 
-        for i in range(stop - start):
-            row = rows[i]
-            goes = goes_left[bins[row if numbers == NULL else numbers[row]]]
-            rows[n_left] = row
-            right[n_right] = row
-            n_left += goes
-            n_right += 1 - goes
+        while first < n:
+            _find_sides(
+                bins, numbers, rows + first, min(BLOCK_ROWS, n - first), n - first,
+                goes_left, sides,
+            )
+            for i in range(min(BLOCK_ROWS, n - first)):
+                row = rows[first + i]
+                rows[n_left] = row
+                right[n_right] = row
+                n_left += sides[i]
+                n_right += 1 - sides[i]
+            first += BLOCK_ROWS
         return n_left
+
+
+cdef void _find_sides(
+    const uint8_t* bins, const uint32_t* numbers, const uint32_t* rows, Py_ssize_t n,
+    Py_ssize_t n_ahead, const uint8_t* goes_left, uint8_t* sides
+) noexcept nogil:
+    """Which of some rows go left; those that come next are fetched."""
+    cdef Py_ssize_t i
+    cdef uint32_t row, ahead
+
+    for i in range(n):
+        row, ahead = rows[i], rows[min(i + ROWS_AHEAD, n_ahead - 1)]
+        if numbers != NULL:
+            row, ahead = numbers[row], numbers[ahead]
+        prefetch(bins + ahead)
+        sides[i] = goes_left[bins[row]]
