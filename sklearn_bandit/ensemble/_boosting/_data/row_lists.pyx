@@ -1,4 +1,9 @@
-"""Write the rows of a matrix of bins as lists of slots, group by group.
+"""Write the rows of a matrix of bins as lists, group by group.
+
+A list has the slot of each unit of the group: 16 bits. Where every unit is a feature of
+its own, it has the feature's cell, of 8 bits: half of the memory to read, and the slot
+is one addition away. A list of a sparse group has the slots that are not the frequent
+ones, as many as these are.
 
 The matrix is column-major. It is read in blocks of rows that stay in the cache while
 the lists of the block are written.
@@ -21,8 +26,12 @@ cdef enum:
     WRITTEN_ROWS = 512
     # Rows of a task that takes lists from others.
     TAKEN_ROWS = 4096
-    # Slots that are copied at once.
+    # Bytes that are copied at once.
     PIECE = 16
+
+ctypedef fused entry_t:
+    uint8_t
+    uint16_t
 
 
 cdef class RowLists:
@@ -45,6 +54,7 @@ cdef class RowLists:
         if self.groups == NULL:
             raise MemoryError()
         self.arrays = [None] * self.n_groups
+        self.first_slots = [None] * self.n_groups
         self.layout = layout
         self.n_threads = n_threads
         if columns is None:
@@ -52,8 +62,10 @@ cdef class RowLists:
         for g, group in enumerate(self.layout.groups):
             if group.is_sparse:
                 self._write_sparse_group(g, group, columns)
+            elif group.has_bundles:
+                self._write_slots(g, group, columns)
             else:
-                self._write_dense_group(g, group, columns)
+                self._write_cells(g, group, columns)
 
     def __dealloc__(self):
         free(self.groups)
@@ -75,17 +87,17 @@ cdef class RowLists:
 
         self.n_samples = rows.shape[0]
         for g in range(self.n_groups):
+            self.first_slots[g] = other.first_slots[g]
+            self.groups[g] = other.groups[g]
             if other.groups[g].starts == NULL:
                 self._take_dense(g, &other.groups[g], rows)
             else:
                 self._take_sparse(g, &other.groups[g], rows)
-            self.groups[g].width = other.groups[g].width
-            self.groups[g].n_slots = other.groups[g].n_slots
 
     def _room(self, Py_ssize_t g, Py_ssize_t which, Py_ssize_t n, dtype):
         """Room for n numbers, with some to spare for the next rows."""
         if self.arrays[g] is None:
-            self.arrays[g] = [np.empty(0, np.uint16), np.empty(0, np.int64)]
+            self.arrays[g] = [np.empty(0, dtype), np.empty(0, np.int64)]
         if len(self.arrays[g][which]) < n:
             self.arrays[g][which] = None  # not twice at a time
             self.arrays[g][which] = np.empty(n + n // 8, dtype=dtype)
@@ -97,17 +109,24 @@ cdef class RowLists:
         cdef Py_ssize_t n = rows.shape[0], task
         cdef Py_ssize_t n_tasks = (n + TAKEN_ROWS - 1) // TAKEN_ROWS
         cdef int n_threads = max(1, min(self.n_threads, n_tasks))
-        cdef uint16_t[::1] slots = self._room(
-            g, 0, max(n * other.width, 1), np.uint16
+        cdef bint has_cells = other.cells != NULL
+        cdef Py_ssize_t size = other.width * (1 if has_cells else sizeof(uint16_t))
+        cdef const uint8_t* lists = (
+            other.cells if has_cells else <const uint8_t*> other.slots
         )
+        cdef uint8_t[::1] taken = self._room(
+            g, 0, max(n * other.width, 1), np.uint8 if has_cells else np.uint16
+        ).view(np.uint8)
 
         for task in prange(n_tasks, nogil=True, num_threads=n_threads):
             _take_lists(
-                other, rows, task * TAKEN_ROWS, min((task + 1) * TAKEN_ROWS, n),
-                &slots[0],
+                lists, size, rows, task * TAKEN_ROWS,
+                min((task + 1) * TAKEN_ROWS, n), &taken[0],
             )
-        self.groups[g].slots = &slots[0]
-        self.groups[g].starts = NULL
+        if has_cells:
+            self.groups[g].cells = &taken[0]
+        else:
+            self.groups[g].slots = <const uint16_t*> &taken[0]
         return 0
 
     cdef int _take_sparse(
@@ -141,7 +160,30 @@ cdef class RowLists:
         features = np.array([unit.features[0] for unit in group.units], dtype=np.intp)
         return first, features, first[:, None] + self.layout.cell_of[features]
 
-    def _write_dense_group(self, Py_ssize_t g, group, const uint8_t[:, :] columns):
+    def _write_cells(self, Py_ssize_t g, group, const uint8_t[:, :] columns):
+        cdef Py_ssize_t n = self.n_samples, width = len(group.units), task
+        cdef Py_ssize_t n_tasks = (n + WRITTEN_ROWS - 1) // WRITTEN_ROWS
+        cdef int n_threads = max(1, min(self.n_threads, n_tasks))
+        cdef const uint16_t[::1] first
+        cdef const Py_ssize_t[::1] features
+        cdef const uint8_t[:, ::1] cell_of
+        cdef uint8_t[::1] cells = np.empty(max(n * width, 1), dtype=np.uint8)
+
+        first, features, _ = self._slot_of(group)
+        cell_of = self.layout.cell_of[np.asarray(features)].astype(np.uint8)
+        for task in prange(n_tasks, nogil=True, num_threads=n_threads):
+            _write_dense(
+                columns, features, cell_of, task * WRITTEN_ROWS,
+                min((task + 1) * WRITTEN_ROWS, n), cells,
+            )
+        self.groups[g].cells = &cells[0]
+        self.groups[g].first_slot = &first[0]
+        self.groups[g].width = width
+        self.groups[g].n_slots = group.n_slots
+        self.arrays[g] = cells.base
+        self.first_slots[g] = first
+
+    def _write_slots(self, Py_ssize_t g, group, const uint8_t[:, :] columns):
         cdef Py_ssize_t n = self.n_samples, width = len(group.units), task, j
         cdef Py_ssize_t n_tasks = (n + WRITTEN_ROWS - 1) // WRITTEN_ROWS
         cdef int n_threads = max(1, min(self.n_threads, n_tasks))
@@ -166,7 +208,6 @@ cdef class RowLists:
                         min((task + 1) * WRITTEN_ROWS, n), slots, j, width,
                     )
         self.groups[g].slots = &slots[0]
-        self.groups[g].starts = NULL
         self.groups[g].width = width
         self.groups[g].n_slots = group.n_slots
         self.arrays[g] = slots.base
@@ -205,30 +246,30 @@ cdef class RowLists:
 
 
 cdef void _take_lists(
-    const GroupRows* other, const uint32_t[::1] rows, Py_ssize_t start, Py_ssize_t end,
-    uint16_t* slots
+    const uint8_t* lists, Py_ssize_t size, const uint32_t[::1] rows, Py_ssize_t start,
+    Py_ssize_t end, uint8_t* out
 ) noexcept nogil:
-    """Copy lists of equal length."""
-    cdef Py_ssize_t width = other.width, i, j
-    cdef const uint16_t* taken
-    cdef const uint16_t* ahead
+    """Copy lists of some bytes each."""
+    cdef Py_ssize_t i, j
+    cdef const uint8_t* taken
+    cdef const uint8_t* ahead
 
     for i in range(start, end):
-        taken = other.slots + rows[i] * width
-        ahead = other.slots + rows[min(i + LISTS_AHEAD, end - 1)] * width
+        taken = lists + rows[i] * size
+        ahead = lists + rows[min(i + LISTS_AHEAD, end - 1)] * size
         prefetch(ahead)
-        prefetch(ahead + width - 1)
-        if width < PIECE:
-            for j in range(width):
-                slots[i * width + j] = taken[j]
+        prefetch(ahead + size - 1)
+        if size < PIECE:
+            for j in range(size):
+                out[i * size + j] = taken[j]
             continue
         # In pieces of a known length, which are no calls; the last two may overlap.
         j = 0
-        while j + PIECE < width:
-            memcpy(slots + i * width + j, taken + j, PIECE * sizeof(uint16_t))
+        while j + PIECE < size:
+            memcpy(out + i * size + j, taken + j, PIECE)
             j += PIECE
-        j = width - PIECE
-        memcpy(slots + i * width + j, taken + j, PIECE * sizeof(uint16_t))
+        j = size - PIECE
+        memcpy(out + i * size + j, taken + j, PIECE)
 
 
 cdef void _take_sparse_lists(
@@ -249,21 +290,22 @@ cdef void _take_sparse_lists(
 cdef void _write_dense(
     const uint8_t[:, :] bins,
     const Py_ssize_t[::1] features,
-    const uint16_t[:, ::1] slot_of,
+    const entry_t[:, ::1] entry_of,
     Py_ssize_t start,
     Py_ssize_t end,
-    uint16_t[::1] slots,
+    entry_t[::1] lists,
 ) noexcept nogil:
+    """Write the entry of each feature's bin."""
     cdef Py_ssize_t width = features.shape[0], n = end - start, j, i
     cdef const uint8_t* column
-    cdef const uint16_t* slot
-    cdef uint16_t* out
+    cdef const entry_t* entry
+    cdef entry_t* out
 
     for j in range(width):
-        column, slot = &bins[features[j], start], &slot_of[j, 0]
-        out = &slots[start * width + j]
+        column, entry = &bins[features[j], start], &entry_of[j, 0]
+        out = &lists[start * width + j]
         for i in range(n):
-            out[i * width] = slot[column[i]]
+            out[i * width] = entry[column[i]]
 
 
 cdef void _write_bundle(

@@ -8,8 +8,9 @@ Rows of a sample come packed (see ``sampled_pairs``): their sums are integers of
 bits, a quarter of a cell.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from sklearn_bandit._core.memory cimport CACHE_LINE
 from sklearn_bandit._core.simd cimport inline_void, prefetch, simd_256_void
 
 from .._common cimport LISTS_AHEAD
@@ -19,25 +20,28 @@ from .sampled_pairs cimport COUNT_BITS, HESSIAN_BITS, MAX_PACKED_ROWS
 cdef enum:
     # Rows whose addends are made in advance: they stay in the first-level cache.
     BLOCK_ROWS = 64
-    # Slots of a cache line.
-    LINE_SLOTS = 32
     # Numbers of a cell whose sums are packed into one integer.
     PACKED = 1
 
 
 cdef inline_void _add(
-    const int width, const int n, const uint16_t* slots, const double* addend,
-    double* out
+    const int width, const int n, const uint16_t* first, const void* entries,
+    Py_ssize_t j, const double* addend, double* out
 ) noexcept nogil:
-    """Insert into some slots, a number of them that is known to the compiler.
+    """Insert into the slots of some entries, a number that is known to the compiler.
 
     Each addition is then an instruction of its own, so that the processor learns which
     of them tend to hit the slot of the row before, and does not hold up the others.
+    Entries are slots, or cells if there are first slots.
     """
-    cdef int j
+    cdef Py_ssize_t k, slot
 
-    for j in range(n):
-        _add_cell(width, addend, out + width * <Py_ssize_t> slots[j])
+    for k in range(j, j + n):
+        if first == NULL:
+            slot = (<const uint16_t*> entries)[k]
+        else:
+            slot = first[k] + <Py_ssize_t> (<const uint8_t*> entries)[k]
+        _add_cell(width, addend, out + width * slot)
 
 
 cdef inline_void _add_cell(
@@ -65,13 +69,33 @@ cdef inline_void _add_cell(
         cell[3] = zero
 
 
-cdef inline_void _fetch(const uint16_t* slots, Py_ssize_t n) noexcept nogil:
-    """Fetch a list from memory: every cache line of it."""
+cdef inline_void _fetch(const void* entries, Py_ssize_t size) noexcept nogil:
+    """Fetch a list of some bytes from memory: every cache line of it."""
     cdef Py_ssize_t j = 0
 
-    while j < n:
-        prefetch(slots + j)
-        j += LINE_SLOTS
+    while j < size:
+        prefetch(<const uint8_t*> entries + j)
+        j += CACHE_LINE
+
+
+cdef inline_void _add_dense(
+    const int width, const uint16_t* first, const void* entries, Py_ssize_t n,
+    const double* addend, double* out
+) noexcept nogil:
+    """Insert into the slots of a list whose length is that of all others."""
+    cdef Py_ssize_t j = 0
+
+    while j + 8 <= n:
+        _add(width, 8, first, entries, j, addend, out)
+        j += 8
+    if n & 4:
+        _add(width, 4, first, entries, j, addend, out)
+        j += 4
+    if n & 2:
+        _add(width, 2, first, entries, j, addend, out)
+        j += 2
+    if n & 1:
+        _add(width, 1, first, entries, j, addend, out)
 
 
 cdef inline_void _insert_row(
@@ -84,37 +108,29 @@ cdef inline_void _insert_row(
     int64_t* n_inserted,
 ) noexcept nogil:
     """Insert a row into its slots, and fetch the list of one that comes later."""
-    cdef Py_ssize_t j = 0, n
+    cdef Py_ssize_t j = 0, n = group.width
     cdef const uint16_t* slots
 
-    if group.starts == NULL:
-        n = group.width
-        slots = group.slots + row * n
-        _fetch(group.slots + ahead * n, n)
+    if group.cells != NULL:
+        _fetch(group.cells + ahead * n, n)
+        _add_dense(width, group.first_slot, group.cells + row * n, n, addend, out)
+    elif group.starts == NULL:
+        _fetch(group.slots + ahead * n, n * sizeof(uint16_t))
+        _add_dense(width, NULL, group.slots + row * n, n, addend, out)
     else:
         slots = group.slots + group.starts[row]
         n = group.starts[row + 1] - group.starts[row]
         _fetch(
             group.slots + group.starts[ahead],
-            group.starts[ahead + 1] - group.starts[ahead],
+            (group.starts[ahead + 1] - group.starts[ahead]) * sizeof(uint16_t),
         )
-    n_inserted[0] += n
-    while j + 8 <= n:
-        _add(width, 8, slots + j, addend, out)
-        j += 8
-    if group.starts != NULL:  # any length: one branch to mispredict, not three
-        while j < n:
-            _add(width, 1, slots + j, addend, out)
+        while j + 8 <= n:
+            _add(width, 8, NULL, slots, j, addend, out)
+            j += 8
+        while j < n:  # any length: one branch to mispredict, not three
+            _add(width, 1, NULL, slots, j, addend, out)
             j += 1
-        return
-    if n & 4:
-        _add(width, 4, slots + j, addend, out)
-        j += 4
-    if n & 2:
-        _add(width, 2, slots + j, addend, out)
-        j += 2
-    if n & 1:
-        _add(width, 1, slots + j, addend, out)
+    n_inserted[0] += n
 
 
 cdef inline_void _insert_block(
