@@ -329,21 +329,19 @@ class SampledBooster(Booster):
         The rows of a sample are no measure: those that matter are drawn more often.
         """
         scale = self.data.n_samples / self.data.n_rows
-        nodes["count"] = 0
         nodes["count"][leaves] = np.rint(scale * counts)
-        for node in np.flatnonzero(nodes["is_leaf"] == 0)[::-1]:  # children come later
-            nodes["count"][node] = (
-                nodes["count"][nodes["left"][node]]
-                + nodes["count"][nodes["right"][node]]
-            )
-        # Missing values that only turn up in prediction go with the majority.
-        inner = np.flatnonzero(
-            (nodes["is_leaf"] == 0) & (self.data.has_missing[nodes["feature_idx"]] == 0)
-        )
+        inner = np.flatnonzero(nodes["is_leaf"] == 0)
         left, right = nodes["left"][inner], nodes["right"][inner]
-        nodes["missing_go_to_left"][inner] = (
+        count = nodes["count"].tolist()
+        children = zip(inner.tolist(), left.tolist(), right.tolist(), strict=True)
+        for node, a, b in reversed(list(children)):  # children come later
+            count[node] = count[a] + count[b]
+        nodes["count"] = count
+        # Missing values that only turn up in prediction go with the majority.
+        known = self.data.has_missing[nodes["feature_idx"][inner]] == 0
+        nodes["missing_go_to_left"][inner[known]] = (
             nodes["count"][left] > nodes["count"][right]
-        )
+        )[known]
 
 
 def _count_splits(trees):

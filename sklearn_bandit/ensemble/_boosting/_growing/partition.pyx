@@ -18,6 +18,8 @@ cdef enum:
     BLOCK_ROWS = 256
     # Rows whose bins are fetched from memory ahead of their use.
     ROWS_AHEAD = 32
+    # Fewer rows than this are copied back by one thread.
+    MIN_COPIED = 32768
 
 
 cdef class Partition:
@@ -68,7 +70,9 @@ cdef class Partition:
                     places[chunk - 1] + n * chunk // n_chunks
                     - n * (chunk - 1) // n_chunks - counts[chunk - 1]
                 )
-            for chunk in range(n_chunks):
+            for chunk in prange(
+                n_chunks, num_threads=n_chunks if n >= MIN_COPIED else 1
+            ):
                 first = start + n * chunk // n_chunks
                 memcpy(
                     rows + places[chunk], &self.aside[first],
