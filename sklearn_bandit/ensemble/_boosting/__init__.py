@@ -17,6 +17,6 @@ several kernels share. What a fitted model predicts goes through a fourth room,
 
 All threads are those of one OpenMP, also for what numpy and scikit-learn compute
 (``sklearn_bandit._core.tasks``). The trees of an iteration, one for each class, are
-grown side by side. Losses, predictors and everything else after
-fitting are scikit-learn's.
+grown side by side; ``thread_choice`` says how many threads share a single one. Losses,
+predictors and everything else after fitting are scikit-learn's.
 """

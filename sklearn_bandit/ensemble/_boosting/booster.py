@@ -5,6 +5,8 @@ one for each class), adds its values to their raw predictions and hands the pred
 back.
 """
 
+from functools import partial
+
 import numpy as np
 from sklearn.utils import gen_even_slices
 
@@ -23,6 +25,7 @@ from ._growing.histogram import HistogramBuilder
 from ._growing.monotonic import bound_leaf_values
 from ._growing.predictor import PredictorMaker
 from .losses import binomial, multinomial
+from .thread_choice import ThreadChoice
 
 # Raw predictions whose gradients are worth a task of their own: some 30 microseconds,
 # of which the call takes five.
@@ -73,6 +76,7 @@ class Booster:
         self.bin_mapper = bin_mapper
         self.learning_rate = learning_rate
         self.n_threads = n_threads
+        self.thread_choice = ThreadChoice(n_threads)
         self.maker = PredictorMaker(bin_mapper)
         self.grower_options = grower_options
         self.rows = None
@@ -161,14 +165,15 @@ class Booster:
             grower = free.pop()
             trees[k] = self._grow(grower, k, rng)
             free.append(grower)
+            return trees[k][0]
 
         n_apart = self._n_apart(n_trees)
         if n_apart:
             free = self._growers(min(n_apart, self.n_threads), 1)
             run_tasks(grow, list(range(n_apart)), self.n_threads)
-        free = self._growers(1, self.n_threads)
         for k in range(n_apart, n_trees):
-            grow(k)
+            free = self._growers(1, self.thread_choice.n_threads)
+            self.thread_choice.measure(partial(grow, k))
         self.n_insertions += sum(n for n, _ in trees)
         return [predictor for _, predictor in trees]
 
