@@ -15,9 +15,9 @@ from sklearn_bandit._core.simd cimport prefetch
 
 cdef enum:
     # Rows whose sides are found before they are moved.
-    BLOCK_ROWS = 256
+    N_SIDES = 256
     # Rows whose bins are fetched from memory ahead of their use.
-    ROWS_AHEAD = 32
+    BINS_AHEAD = 32
     # Fewer rows than this are copied back by one thread.
     MIN_COPIED = 32768
 
@@ -92,22 +92,22 @@ cdef class Partition:
         """
         cdef uint32_t* rows = &self.rows[start]
         cdef uint32_t* right = &self.aside[start]
-        cdef uint8_t[BLOCK_ROWS] sides
+        cdef uint8_t[N_SIDES] sides
         cdef Py_ssize_t n = stop - start, first = 0, i, n_left = 0, n_right = 0
         cdef uint32_t row
 
         while first < n:
             _find_sides(
-                bins, numbers, rows + first, min(BLOCK_ROWS, n - first), n - first,
+                bins, numbers, rows + first, min(N_SIDES, n - first), n - first,
                 goes_left, sides,
             )
-            for i in range(min(BLOCK_ROWS, n - first)):
+            for i in range(min(N_SIDES, n - first)):
                 row = rows[first + i]
                 rows[n_left] = row
                 right[n_right] = row
                 n_left += sides[i]
                 n_right += 1 - sides[i]
-            first += BLOCK_ROWS
+            first += N_SIDES
         return n_left
 
 
@@ -120,7 +120,7 @@ cdef void _find_sides(
     cdef uint32_t row, ahead
 
     for i in range(n):
-        row, ahead = rows[i], rows[min(i + ROWS_AHEAD, n_ahead - 1)]
+        row, ahead = rows[i], rows[min(i + BINS_AHEAD, n_ahead - 1)]
         if numbers != NULL:
             row, ahead = numbers[row], numbers[ahead]
         prefetch(bins + ahead)
