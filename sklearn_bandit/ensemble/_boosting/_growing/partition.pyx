@@ -11,11 +11,9 @@ from cython.parallel cimport prange
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memcpy, memmove
 
-from sklearn_bandit._core.simd cimport prefetch
+from sklearn_bandit._core.simd cimport inline_void, prefetch
 
 cdef enum:
-    # Rows whose sides are found before they are moved.
-    N_SIDES = 256
     # Rows whose bins are fetched from memory ahead of their use.
     BINS_AHEAD = 32
     # Fewer rows than this are copied back by one thread.
@@ -85,43 +83,38 @@ cdef class Partition:
         self, const uint8_t* bins, const uint32_t* numbers, Py_ssize_t start,
         Py_ssize_t stop, const uint8_t* goes_left
     ) noexcept nogil:
-        """Tell the rows of a chunk apart; return how many go left.
-
-        Block by block: first all sides, so that many rows are fetched from memory at a
-        time, and then the moves, each of which waits for the one before.
-        """
+        """Tell the rows of a chunk apart; return how many go left."""
         cdef uint32_t* rows = &self.rows[start]
         cdef uint32_t* right = &self.aside[start]
-        cdef uint8_t[N_SIDES] sides
-        cdef Py_ssize_t n = stop - start, first = 0, i, n_left = 0, n_right = 0
-        cdef uint32_t row
+        cdef Py_ssize_t n = stop - start, n_left = 0
 
-        while first < n:
-            _find_sides(
-                bins, numbers, rows + first, min(N_SIDES, n - first), n - first,
-                goes_left, sides,
-            )
-            for i in range(min(N_SIDES, n - first)):
-                row = rows[first + i]
-                rows[n_left] = row
-                right[n_right] = row
-                n_left += sides[i]
-                n_right += 1 - sides[i]
-            first += N_SIDES
+        if numbers == NULL:
+            _tell_apart(False, bins, NULL, n, goes_left, rows, right, &n_left)
+        else:
+            _tell_apart(True, bins, numbers, n, goes_left, rows, right, &n_left)
         return n_left
 
 
-cdef void _find_sides(
-    const uint8_t* bins, const uint32_t* numbers, const uint32_t* rows, Py_ssize_t n,
-    Py_ssize_t n_ahead, const uint8_t* goes_left, uint8_t* sides
+cdef inline_void _tell_apart(
+    const bint is_sample, const uint8_t* bins, const uint32_t* numbers, Py_ssize_t n,
+    const uint8_t* goes_left, uint32_t* rows, uint32_t* right, Py_ssize_t* n_left
 ) noexcept nogil:
-    """Which of some rows go left; those that come next are fetched."""
-    cdef Py_ssize_t i
-    cdef uint32_t row, ahead
+    """Move rows that go left forward, and write those that go right aside.
+
+    The bins of a sample are not next to each other: they are fetched ahead.
+    """
+    cdef Py_ssize_t i, left = 0, n_right = 0, goes
+    cdef uint32_t row
 
     for i in range(n):
-        row, ahead = rows[i], rows[min(i + BINS_AHEAD, n_ahead - 1)]
-        if numbers != NULL:
-            row, ahead = numbers[row], numbers[ahead]
-        prefetch(bins + ahead)
-        sides[i] = goes_left[bins[row]]
+        row = rows[i]
+        if is_sample:
+            prefetch(bins + numbers[rows[min(i + BINS_AHEAD, n - 1)]])
+            goes = goes_left[bins[numbers[row]]]
+        else:
+            goes = goes_left[bins[row]]
+        rows[left] = row
+        right[n_right] = row
+        left += goes
+        n_right += 1 - goes
+    n_left[0] = left
