@@ -2,11 +2,32 @@
 
 import os
 import signal
+import sys
 import threading
 import time
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+# What the documentation is made with. A release has none of it.
+EXTENSIONS = Path(__file__).parents[1] / "doc" / "_ext"
+
+
+@pytest.fixture(scope="module")
+def import_extension():
+    """Return what imports a module of the documentation; later tests do not see it."""
+    if not EXTENSIONS.is_dir():
+        pytest.skip("the documentation is not part of a release")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(EXTENSIONS))
+        before = set(sys.modules)
+        yield import_module
+        for name in set(sys.modules) - before:
+            path = getattr(sys.modules[name], "__file__", None)
+            if path and Path(path).parent == EXTENSIONS:
+                del sys.modules[name]
 
 
 class Recorder:

@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,7 @@ import sklearn.utils
 from sklearn_bandit.utils import all_estimators
 
 ROOT = Path(__file__).parents[1]
-EXTENSIONS = ROOT / "doc" / "_ext"
-if not EXTENSIONS.is_dir():
+if not (ROOT / "doc").is_dir():
     pytest.skip("the documentation is not part of a release", allow_module_level=True)
 pytest.importorskip("sphinx")
 pytest.importorskip("numpydoc")
@@ -32,17 +30,8 @@ THEIRS = dict(sklearn.utils.all_estimators())
 
 
 @pytest.fixture(scope="module")
-def differences():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(EXTENSIONS))
-        before = set(sys.modules)
-        import differences
-
-        yield differences
-        for name in set(sys.modules) - before:
-            path = getattr(sys.modules[name], "__file__", None)
-            if path and Path(path).parent == EXTENSIONS:
-                del sys.modules[name]
+def differences(import_extension):
+    return import_extension("differences")
 
 
 def compared():

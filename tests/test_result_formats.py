@@ -1,22 +1,11 @@
 """How the documentation writes stored results."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-EXTENSIONS = Path(__file__).parents[1] / "doc" / "_ext"
-if not EXTENSIONS.is_dir():
-    pytest.skip("the documentation is not part of a release", allow_module_level=True)
 
-
-@pytest.fixture
-def formats(monkeypatch):
-    monkeypatch.syspath_prepend(str(EXTENSIONS))
-    import result_formats
-
-    yield result_formats
-    del sys.modules["result_formats"]
+@pytest.fixture(scope="module")
+def formats(import_extension):
+    return import_extension("result_formats")
 
 
 @pytest.mark.parametrize(

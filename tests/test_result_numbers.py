@@ -2,14 +2,12 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-EXTENSIONS = ROOT / "doc" / "_ext"
-if not EXTENSIONS.is_dir():
+if not (ROOT / "doc").is_dir():
     pytest.skip("the documentation is not part of a release", allow_module_level=True)
 pytest.importorskip("docutils")
 
@@ -35,14 +33,9 @@ NAMES = re.compile(
 DECIMAL = re.compile(r"(?<![\w.])\d*\.\d+")
 
 
-@pytest.fixture
-def numbers(monkeypatch):
-    monkeypatch.syspath_prepend(str(EXTENSIONS))
-    import result_numbers
-
-    yield result_numbers
-    for name in ("result_numbers", "result_formats"):
-        del sys.modules[name]
+@pytest.fixture(scope="module")
+def numbers(import_extension):
+    return import_extension("result_numbers")
 
 
 @pytest.fixture

@@ -1,23 +1,11 @@
 """Tables of stored results that are joined or turned for the documentation."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-EXTENSIONS = Path(__file__).parents[1] / "doc" / "_ext"
-if not EXTENSIONS.is_dir():
-    pytest.skip("the documentation is not part of a release", allow_module_level=True)
 
-
-@pytest.fixture
-def tables(monkeypatch):
-    monkeypatch.syspath_prepend(str(EXTENSIONS))
-    import result_tables
-
-    yield result_tables
-    for name in ("result_tables", "result_formats"):
-        del sys.modules[name]
+@pytest.fixture(scope="module")
+def tables(import_extension):
+    return import_extension("result_tables")
 
 
 def table(title, *rows, load=0.0, columns=("wrong", "excess")):

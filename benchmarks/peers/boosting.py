@@ -47,11 +47,8 @@ SAMPLED = {
 # Rows that numbers of trees are chosen by.
 N_VALIDATION = 100_000
 
-# Seconds of a fit after which a curve of loss against time ends.
-LONGEST = 8.0
-
-# Columns of such curves.
-CURVES = ["", "trees", "seconds", "log-loss"]
+# Seconds of a fit after which a rival gets no more trees.
+LONGEST = 4.0
 
 # Data sets of the exact solver's comparisons.
 REAL = ("beijing_air", "flights2001_3m", "covtype", "mnist")
@@ -348,60 +345,61 @@ def sampled(options):
         )
 
 
+# Random rows that a rival of samples sees.
+N_SUBSET = 262_144
+
+
+def rival_arms(data, threads):
+    """Return ways to see fewer rows, or to need fewer trees: `arm(max_iter=...)`."""
+    X, X_test, y, y_test = data
+    chosen = np.random.default_rng(0).permutation(len(y))[:N_SUBSET]
+    subset = X[chosen], X_test, y[chosen], y_test
+    bagging = {"subsample": N_SUBSET / len(y), "subsample_freq": 1}
+    arms = {}
+    for rate in (LEARNING_RATE, 0.25):
+        shown = "" if rate == LEARNING_RATE else f", learning rate {rate}"
+        exact = {"solver": "exact", "learning_rate": rate}
+        arms[f"mab{shown}"] = partial(ours, data, solver="mab", learning_rate=rate)
+        arms[f"exact{shown}"] = partial(ours, data, **exact)
+        arms[f"exact on {N_SUBSET:,} rows{shown}"] = partial(ours, subset, **exact)
+    for shown, parameters in (
+        ("", {}),
+        (f", bagging {N_SUBSET:,}", bagging),
+        (", GOSS", {"data_sample_strategy": "goss"}),
+    ):
+        arms[LIGHTGBM + shown] = partial(lightgbm, data, threads, **parameters)
+    return arms
+
+
 @benchmark("boosting.rivals", data=["flights2001_3m"])
 def rivals(options):
-    """Loss against time of all ways to see fewer rows; `benchmarks.plots` draws it."""
-    for name, make in LARGE.items():
+    """Loss and time of all ways to see fewer rows."""
+    marks = (50, 100, 200)
+    for name in ("1M x 28", "flights2001_3m"):
         if not options.wants(name):
             continue
-        data = make()
-        X, X_test, y, y_test = data
-        order = np.random.default_rng(0).permutation(len(y))
-        size = 262_144
-        bagging = {"subsample": size / len(y), "subsample_freq": 1}
-        arms = {arm: partial(ours, data, **p) for arm, p in SAMPLED.items()}
-        arms["mab, learning rate 0.25"] = partial(
-            ours, data, solver="mab", learning_rate=0.25
-        )
-        for rate in (LEARNING_RATE, 0.15, 0.25):
-            arms[f"exact, learning rate {rate}"] = partial(
-                ours, data, solver="exact", learning_rate=rate
-            )
-        for n in (size, 4 * size):
-            if n < len(y):
-                chosen = order[:n]
-                subset = (X[chosen], X_test, y[chosen], y_test)
-                arms[f"exact on {n:,} fixed rows"] = partial(
-                    ours, subset, solver="exact"
-                )
-                if n == size:
-                    arms[f"exact on {n:,} fixed rows, learning rate 0.25"] = partial(
-                        ours, subset, solver="exact", learning_rate=0.25
-                    )
-        peers = {
-            LIGHTGBM: {},
-            f"LightGBM, bagging {size:,}": bagging,
-            "LightGBM, GOSS": {"data_sample_strategy": "goss"},
-        }
-        for arm, parameters in peers.items():
-            arms[arm] = partial(lightgbm, data, options.threads, **parameters)
+        data = LARGE[name]()
         _, score = quality(data)
         rows = []
-        for arm, make_arm in arms.items():
-            for max_iter in (25, 50, 100, 200):
-                contender = make_arm(max_iter=max_iter)
-                run = contender.run if isinstance(contender, Contender) else contender
+        for arm, make in rival_arms(data, options.threads).items():
+            row, seconds = [arm], 0.0
+            for max_iter in marks:
+                side = make(max_iter=max_iter)
+                if seconds > LONGEST or not getattr(side, "is_installed", True):
+                    row += [None, None]
+                    continue
+                run = side.run if isinstance(side, Contender) else side
                 start = time.perf_counter()
                 model = run(0)
                 seconds = time.perf_counter() - start
-                rows.append([arm, max_iter, seconds, score(model)])
-                if seconds > LONGEST:
-                    break
+                row += [seconds, float(score(model))]
+            rows.append(row)
+        columns = [c for n in marks for c in (f"{n} trees, s", "log-loss")]
         yield Table(
-            title=f"{name}: test log-loss against fit time, one run each",
-            columns=CURVES,
+            title=f"{name}: fit time and test log-loss, one run each",
+            columns=["", *columns],
             rows=rows,
-            note=f"A curve ends with the first fit of more than {LONGEST:g} seconds.",
+            note=f"No fit follows one of more than {LONGEST:g} seconds.",
         )
 
 
@@ -416,7 +414,7 @@ def cut_over(options):
             continue
         X, X_test, y, y_test = make()
         order = np.random.default_rng(0).permutation(len(y))
-        for n in (125_000, 250_000, 500_000):
+        for n in (250_000, 500_000, 1_000_000):
             chosen = order[:n]
             data = (X[chosen], X_test, y[chosen], y_test)
             exact = ours(data, solver="exact")

@@ -10,15 +10,21 @@ import numpy as np
 
 from sklearn_bandit.ensemble import (
     HistGradientBoostingRegressor,
-    RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn_bandit.tree._data import target_order
 
 from ..harness import Contender, Table, benchmark
-from .categories import N_TREES, SEED, contenders, effects, many
+from .categories import (
+    N_TREES,
+    SEED,
+    contenders,
+    effects,
+    many,
+    out_of_bag_forest,
+)
 
-# Contenders of `categories.encodings` that are compared where means tell nothing.
+# Who is compared where means tell nothing.
 ON_SLOPES = ("sklearn-bandit", "ordinal codes", "one-hot", "LightGBM")
 
 
@@ -42,14 +48,7 @@ def scores_on_slopes(threads):
         fit = fit if isinstance(fit, Contender) else Contender(fit)
         if fit.is_installed:
             rows.append([name, fit.run(0).score(X_test, y_test), None])
-    model = RandomForestRegressor(
-        N_TREES,
-        categorical_features=columns,
-        oob_score=True,
-        n_jobs=threads,
-        random_state=0,
-    ).fit(X, y)
-    rows[0][-1] = model.oob_score_
+    rows[0][-1] = out_of_bag_forest(X, y, columns, threads).oob_score_
     return rows
 
 
@@ -90,13 +89,7 @@ def scores_of_rare_categories(threads):
     X, y, X_test, y_test, columns = many()
 
     def row(name):
-        model = RandomForestClassifier(
-            N_TREES,
-            categorical_features=columns,
-            oob_score=True,
-            n_jobs=threads,
-            random_state=0,
-        ).fit(X, y)
+        model = out_of_bag_forest(X, y, columns, threads)
         score = model.score(X_test, y_test)
         return [name, model.oob_score_, score, model.oob_score_ - score]
 

@@ -313,6 +313,7 @@ def _solver_race(title, data, goal, rounds=5):
 def subsample(options):
     """The rival: a plain subsample of fixed size, in each node or for each tree."""
     data = split("covtype")
+    n_rows, n_samples = 1024, 20_000
     for depth, n_trees in ((8, 20), (None, 10)):
         race = partial(
             fits,
@@ -322,18 +323,14 @@ def subsample(options):
             max_depth=depth,
             n_jobs=options.threads,
         )
-        samples = {
-            f"{n_rows:,} rows a node": race(batch_size=n_rows, tol=ALWAYS_MET)
-            for n_rows in (256, 1024, 2048)
-        }
         shown = "full depth" if depth is None else f"depth {depth}"
         yield Comparison(
             title=f"RandomForestClassifier, covertype, {shown}, {n_trees} trees",
             contenders={
                 OURS: race(),
                 "exact": race(solver="exact"),
-                **samples,
-                "max_samples=20,000": race(max_samples=20_000),
+                f"{n_rows:,} rows a node": race(batch_size=n_rows, tol=ALWAYS_MET),
+                f"max_samples={n_samples:,}": race(max_samples=n_samples),
             },
             quality={"accuracy": scores(data), "million insertions": insertions},
         )
@@ -370,32 +367,6 @@ def small(options):
             )
 
 
-@benchmark("forest.never_worse", data=["adult"])
-def never_worse(options):
-    """Our "mab" against our "exact" on small data: at most 1.05 times the time."""
-    sets = [(name, data) for name, _, _, data in small_sets() if name != "diabetes"]
-    if options.wants("adult"):
-        adult = load("adult")
-        sets.append(
-            ("adult", (adult.X_train, adult.X_test, adult.y_train, adult.y_test))
-        )
-    for name, data in sets:
-        race = partial(
-            fits,
-            ensemble.RandomForestClassifier,
-            data,
-            n_estimators=100,
-            n_jobs=options.threads,
-        )
-        yield Comparison(
-            title=f"RandomForestClassifier, {name}, 100 trees",
-            contenders={"mab": race(), "exact": race(solver="exact")},
-            quality={"accuracy": scores(data)},
-            goals={"exact": 1 / 1.05},
-            rounds=9,
-        )
-
-
 @benchmark("forest.all_features", data=["beijing_air"])
 def all_features(options):
     """Our "mab" against our "exact" where regressors search all features, which tie."""
@@ -419,6 +390,7 @@ def all_features(options):
                 contenders={"mab": race(), "exact": race(solver="exact")},
                 quality={"R2": scores(data), "million insertions": insertions},
                 goals={"exact": 1 / 1.05},
+                rounds=3,
             )
 
 

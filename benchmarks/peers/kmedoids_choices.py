@@ -12,7 +12,6 @@ from sklearn_bandit.cluster import BanditKMedoids, _medoid_state, _starts
 from ..harness import Comparison, Table, benchmark
 from ._kmedoids_contenders import K, loss, ours
 from ._kmedoids_data import covertype, digits, mnist, mnist_pca, pbmc
-from ._syntax_trees import expression_trees, tree_distance
 
 
 @benchmark("kmedoids.identity", data=["mnist", "covtype", "pbmc3k_counts"])
@@ -68,111 +67,68 @@ def identity(options):
 
 @benchmark("kmedoids.million")
 def million(options):
-    """Time and memory for 1,000,000 x 50."""
-    X, _ = make_blobs(1_000_000, 50, centers=30, cluster_std=5.0, random_state=0)
-    X = X.astype(np.float32)
+    """Time and memory of up to 1,000,000 x 50."""
+    blobs, _ = make_blobs(1_000_000, 50, centers=30, cluster_std=5.0, random_state=0)
+    blobs = blobs.astype(np.float32)
     rows = []
-    for algorithm in ("auto", "eager"):
+    for n in (250_000, 500_000, 1_000_000):
+        X = blobs[:n]
         tracemalloc.start()
         start = time.perf_counter()
-        model = BanditKMedoids(
-            K, algorithm=algorithm, random_state=0, n_jobs=options.threads
-        ).fit(X)
+        model = BanditKMedoids(K, random_state=0, n_jobs=options.threads).fit(X)
         seconds = time.perf_counter() - start
         peak = tracemalloc.get_traced_memory()[1] / 1e9
         tracemalloc.stop()
-        count = model.n_distance_evaluations_ / len(X)
-        rows.append([algorithm, seconds, peak, model.inertia_ / len(X), count])
+        rows.append(
+            [n, seconds, peak, model.inertia_ / n, model.n_distance_evaluations_ / n]
+        )
     yield Table(
-        f"1,000,000 x 50, 30 blobs, k = {K}",
-        ["", "seconds", "peak over input, GB", "loss", "distances / n"],
+        f"n x 50, 30 blobs, k = {K}",
+        ["n", "seconds", "peak over input, GB", "loss", "distances / n"],
         rows,
-        note='goals for "auto": 60 s, 4 GB',
+        note="goals for a million: 60 s, 4 GB",
     )
 
 
-@benchmark("kmedoids.trees")
-def trees(options):
-    """A costly callable: edit distances of syntax trees."""
-    forest = expression_trees(3360, seed=0)
-    n = len(forest)
-    D = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i):
-            D[i, j] = D[j, i] = tree_distance(forest[i], forest[j])
-    exact = BanditKMedoids(2, algorithm="pam", metric="precomputed").fit(D)
-    rows = [["pam", "", 1.0, 1.0]]
-    for batch_size in (32, 64):
-        for seed in range(options.rounds or 3):
-            model = BanditKMedoids(
-                2,
-                algorithm="eager",
-                metric=tree_distance,
-                batch_size=batch_size,
-                random_state=seed,
-            ).fit(forest)
-            share = model.n_distance_evaluations_ / n**2
-            rows.append(
-                [
-                    f"eager, batches of {batch_size}",
-                    seed,
-                    model.inertia_ / exact.inertia_,
-                    share,
-                ]
-            )
-    yield Table(
-        "3,360 different expression trees, top-down tree edit distance, k = 2",
-        ["", "seed", "loss / PAM's", "distances / n^2"],
-        rows,
-        note="goals: loss within 1.005, at most 0.25 of the pairs",
-    )
-
-
-@benchmark("kmedoids.small-matrix")
-def small_matrix(options):
-    """What a state of its own for small matrices saves: `SMALL` against 0."""
-
-    def contender(X, k, n_small):
-        fit = ours(X, "pam", options, k=k)
-
-        def run(seed):
-            with patch.object(_starts, "SMALL", n_small):
-                return fit(seed)
-
-        return run
-
-    D = load_digits().data
-    sets = [
+@benchmark("kmedoids.cut_over", data=["mnist", "covtype"])
+def cut_over(options):
+    """Where its ways change: small matrices, and where "auto" leaves "pam"."""
+    pixels = load_digits().data
+    for name, X, k in (
         ("iris", load_iris().data, 3),
         ("iris", load_iris().data, 10),
-        ("digits", D[:300], 10),
-        ("digits", D[:700], 10),
-    ]
-    for name, X, k in sets:
+        ("digits", pixels[:300], 10),
+        ("digits", pixels[: _medoid_state.SMALL], 10),
+    ):
         yield Comparison(
             title=f"{name}, {X.shape[0]} x {X.shape[1]}, l2, k = {k}",
             contenders={
-                "small matrix": contender(X, k, _medoid_state.SMALL),
-                "any size": contender(X, k, 0),
+                "small matrix": of_matrices_up_to(_medoid_state.SMALL, X, k, options),
+                "any size": of_matrices_up_to(0, X, k, options),
             },
             quality=loss(X),
             goals={"any size": 1.1},
             rounds=21,
         )
-
-
-@benchmark("kmedoids.cut-over", data=["mnist", "covtype"])
-def cut_over(options):
-    """Where "auto" should leave the exact method: "pam" against "bandit"."""
-    for name, make in [("MNIST", mnist), ("covertype", covertype)]:
+    for name, make in (("MNIST", mnist), ("covertype", covertype)):
         for n in (2000, 3000, 5000):
             X = make(n, 0)
             yield Comparison(
                 title=f"{name}, n = {n:,}, l2, k = {K}",
                 contenders={
-                    "bandit": ours(X, "bandit", options),
-                    "pam": ours(X, "pam", options),
+                    algorithm: ours(X, algorithm, options)
+                    for algorithm in ("eager", "bandit", "pam")
                 },
                 quality=loss(X),
-                rounds=3,
             )
+
+
+def of_matrices_up_to(n_small, X, k, options):
+    """Return exact PAM, with a state of its own for matrices up to a size."""
+    fit = ours(X, "pam", options, k=k)
+
+    def run(seed):
+        with patch.object(_starts, "SMALL", n_small):
+            return fit(seed)
+
+    return run

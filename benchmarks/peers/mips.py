@@ -25,17 +25,16 @@ from ._mips_data import N_BATCH, N_SINGLE, mnist, movielens
 from ._timing import alternate
 
 
-def race(name, atoms, queries, k, goals, *, batch=False, with_faiss=True, **parameters):
+def race(name, atoms, queries, k, goals, *, batch=False, **parameters):
     """Yield the comparison of one setting; one thread each for single queries."""
     ask = at_once if batch else one_by_one
     contenders = {
         "sklearn-bandit": ask(ours(atoms, k, **parameters), queries),
         "numpy": ask(blas(atoms, k), queries),
-    }
-    if with_faiss:
-        contenders["faiss"] = Contender(
+        "faiss": Contender(
             lazily(partial(faiss_flat, atoms, k), ask, queries), "faiss"
-        )
+        ),
+    }
     how = f"{len(queries)} queries at once" if batch else "single queries"
     n_atoms, n_features = atoms.shape
     yield Comparison(
@@ -55,12 +54,16 @@ def races_of_single_queries(*arguments, **parameters):
 
 @benchmark("mips.movielens", data=["movielens_1m"])
 def movielens_races(options):
-    """BanditMIPS on MovieLens: single queries and a batch."""
+    """BanditMIPS on MovieLens: single queries, certain ones (delta=0) and a batch."""
     atoms, queries = movielens()
     single = queries[:N_SINGLE]
     for k, goal in ((1, 12.0), (10, 5.0)):
         goals = {"numpy": goal, "faiss": goal}
         yield from races_of_single_queries("MovieLens", atoms, single, k, goals)
+    for k in (1, 10):
+        yield from races_of_single_queries(
+            "MovieLens, delta = 0", atoms, single, k, {"numpy": 3.0}, delta=0
+        )
     goals = {"numpy": 1.5, "faiss": 1.5}
     yield from race("MovieLens", atoms, queries, 1, goals, batch=True)
     yield fit_times("MovieLens", atoms, single)
@@ -86,30 +89,11 @@ def synthetic_races(options):
         yield medians("NORMAL_CUSTOM", atoms, queries, 1, goal=30.0)
 
 
-@benchmark("mips.wide")
-def wide_races(options):
-    """BanditMIPS in 100,000 dimensions, with and without preparation."""
-    name = "CORRELATED_NORMAL_CUSTOM"
-    atoms, queries = make_correlated_normal_custom(1_000, 100_000, 30, random_state=0)
-    yield from races_of_single_queries(
-        name, atoms, queries, 1, {"numpy": 100.0}, with_faiss=False
-    )
-    yield from races_of_single_queries(
-        f"{name}, zero-copy",
-        atoms,
-        queries,
-        1,
-        {"numpy": 5.0},
-        with_faiss=False,
-        layout="zero-copy",
-    )
-
-
 @benchmark("mips.cross_over")
 def cross_over(options):
     """From which dimension on single queries gain, with and without preparation."""
     rows = []
-    for n_features in (2_000, 3_000, 5_000, 10_000, 20_000, 50_000):
+    for n_features in (2_000, 3_000, 5_000, 10_000, 20_000, 50_000, 100_000):
         atoms, queries = make_correlated_normal_custom(
             1_000, n_features, 20, random_state=0
         )
@@ -154,21 +138,6 @@ def moderate_dimensions(options):
     yield from races_of_single_queries("MNIST", atoms, queries[:30], 1, goal)
     yield from races_of_single_queries("MNIST", atoms, queries[:30], 10, goal)
     yield from race("MNIST", atoms, queries, 10, goal, batch=True)
-
-
-@benchmark("mips.exact", data=["movielens_1m"])
-def exact_mode(options):
-    """delta=0: bounds that hold with certainty, against BLAS."""
-    atoms, queries = movielens()
-    for k in (1, 10):
-        yield from races_of_single_queries(
-            "MovieLens, delta = 0",
-            atoms,
-            queries[:N_SINGLE],
-            k,
-            {"numpy": 3.0},
-            delta=0,
-        )
 
 
 def fit_times(name, atoms, queries):

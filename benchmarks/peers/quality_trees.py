@@ -272,78 +272,12 @@ def roots(options):
         )
 
 
-@benchmark("quality.trees.cut_overs")
-def cut_overs(options):
-    """From which size on a node is sampled: insertions and time against "exact"."""
-    rows = []
-    for n, n_features, n_drawn in (
-        (50_000, 20, None),
-        (50_000, 20, "sqrt"),
-        (200_000, 8, 2),
-        (200_000, 50, None),
-    ):
-        rng = np.random.default_rng(0)
-        X = rng.standard_normal((n, n_features), dtype=np.float32)
-        index = X[:, 0] + 0.7 * X[:, 1] + X[:, 2] * X[:, 3]
-        y = (index + rng.standard_normal(n) > 0).astype(np.uint8)
-        for solver, min_rows in (
-            ("exact", None),
-            ("mab", 4_000),
-            ("mab", 8_000),
-            ("mab", 16_000),
-            ("mab", 32_000),
-            ("auto", 50_000),
-        ):
-            model = tree.DecisionTreeClassifier(
-                solver=solver, max_depth=6, max_features=n_drawn
-            )
-            if min_rows is not None:
-                model._sampling_policy = SamplingPolicy(
-                    min_rows=min_rows,
-                    min_rows_auto=min_rows,
-                    min_rows_by_square=1,
-                    min_rows_by_square_drawn=1,
-                )
-            seconds, insertions = [], []
-            for seed in range(options.rounds or 5):
-                start = time.process_time()
-                model.set_params(random_state=seed).fit(X, y)
-                seconds.append(time.process_time() - start)
-                insertions.append(model.n_insertions_ / 1e6)
-            row = [f"{n:,} x {n_features}, {n_drawn or 'all'} drawn", solver]
-            row += [min_rows or "", float(np.mean(insertions))]
-            rows.append([*row, float(np.median(seconds)), model.n_sampled_nodes_])
-    yield Table(
-        title="one tree of depth 6",
-        columns=["data", "solver", "rows", "million insertions", "CPU s", "sampled"],
-        rows=rows,
-    )
-
-
 def some_columns(n_features):
     """Covertype's rows with some of its columns, those with many values first."""
     X, y = covertype(0)
     rng = np.random.default_rng(1)
     order = np.concatenate([rng.permutation(10), 10 + rng.permutation(44)])
     return np.ascontiguousarray(X[:, order[:n_features]]), y
-
-
-def price_of_samples(model, X, y, seeds):
-    """Processor time and insertions of "mab" over those of "exact"."""
-    seconds, insertions = {"mab": [], "exact": []}, {}
-    for seed, solver in product(range(seeds), seconds):
-        one = clone(model).set_params(solver=solver, random_state=seed)
-        one._sampling_policy = model._sampling_policy
-        start = time.process_time()
-        one.fit(X, y)
-        seconds[solver].append(time.process_time() - start)
-        insertions[solver] = one.n_insertions_
-    ratios = np.divide(seconds["mab"], seconds["exact"])
-    return float(np.median(ratios)), insertions["mab"] / insertions["exact"]
-
-
-# Rows from which on nodes are sampled; None for the default.
-SAMPLED_FROM = (8_000, 32_000, 128_000, 512_000, None)
 
 
 def made_rows(n_features, is_real):
@@ -355,26 +289,72 @@ def made_rows(n_features, is_real):
     return X, index if is_real else (index > 0).astype(np.uint8)
 
 
-@benchmark("quality.trees.few_features", data=["covtype", "flights2001_3m"])
-def few_features(options):
-    """From how many features and rows on samples pay where all are searched."""
+def cost_of_fit(model, seed, X, y, policy):
+    """Return processor time and insertions."""
+    model.set_params(random_state=seed)
+    model._sampling_policy = policy
+    start = time.process_time()
+    model.fit(X, y)
+    return time.process_time() - start, model.n_insertions_
+
+
+def prices(model, X, y, n_seeds, policies):
+    """Return, by policy, median costs of "mab" over those of "exact"."""
+    exact = clone(model).set_params(solver="exact")
+    ratios = np.empty((n_seeds, len(policies), 2))
+    for seed in range(n_seeds):
+        least = cost_of_fit(exact, seed, X, y, SamplingPolicy())
+        for ratio, policy in zip(ratios[seed], policies, strict=True):
+            ratio[:] = np.divide(cost_of_fit(model, seed, X, y, policy), least)
+    return np.median(ratios, axis=0).tolist()
+
+
+def sampled_from(n_rows):
+    """Return the policy that samples nodes from so many rows on, whatever else."""
+    if n_rows is None:
+        return SamplingPolicy()
+    return SamplingPolicy(
+        min_rows=n_rows,
+        min_rows_real=n_rows,
+        min_rows_by_square=1,
+        min_rows_by_square_real=1,
+        min_rows_by_square_drawn=1,
+        min_rows_by_square_drawn_real=1,
+        min_drawn=1,
+    )
+
+
+# Rows from which on nodes are sampled; None for the default.
+SAMPLED_FROM = (8_000, 32_000, 128_000, 512_000, None)
+
+# Features, how many are drawn in each node, and whether targets are real.
+SEARCHES = (
+    *((n, None, is_real) for n in (8, 28, 54) for is_real in (False, True)),
+    (28, 9, False),
+    (8, 2, False),
+)
+
+
+@benchmark("quality.trees.cut_over", data=["covtype", "flights2001_3m"])
+def cut_over(options):
+    """From how many features and rows on samples pay."""
+    n_seeds = options.rounds or 3
+    columns = ["CPU time, mab / exact", "insertions, mab / exact"]
+    note = (
+        "Median ratios over seeds, processor time with bins included. Sampled nodes "
+        "have no histograms for their descendants to subtract from."
+    )
     sets = {
         f"covertype, {n} columns": partial(some_columns, n)
         for n in (4, 8, 12, 16, 28, 54)
     }
     rows = []
-    for (name, make), depth in product(
-        {**sets, "flights": partial(flights, 0)}.items(), (5, 8)
-    ):
-        model = tree.DecisionTreeClassifier(max_depth=depth)
-        rows.append(
-            [name, depth, *price_of_samples(model, *make(), options.rounds or 5)]
-        )
-    columns = ["CPU time, mab / exact", "insertions, mab / exact"]
-    note = (
-        "Median ratio of processor time over seeds, bins included. Sampled nodes "
-        "have no histograms for their descendants to subtract from."
-    )
+    for name, make in {**sets, "flights": partial(flights, 0)}.items():
+        X, y = make()
+        for depth in (5, 8):
+            model = tree.DecisionTreeClassifier(max_depth=depth)
+            (price,) = prices(model, X, y, n_seeds, [SamplingPolicy()])
+            rows.append([name, depth, *price])
     yield Table(
         title="one tree, all features searched",
         columns=["data", "depth", *columns],
@@ -382,22 +362,17 @@ def few_features(options):
         note=note,
     )
     rows = []
-    for n_features, is_real in product((8, 16, 28, 54), (False, True)):
+    policies = [sampled_from(n_rows) for n_rows in SAMPLED_FROM]
+    for n_features, n_drawn, is_real in SEARCHES:
         X, y = made_rows(n_features, is_real)
         kind = "Regressor" if is_real else "Classifier"
-        for n_rows in SAMPLED_FROM:
-            model = getattr(tree, f"DecisionTree{kind}")(max_depth=8)
-            if n_rows is not None:
-                model._sampling_policy = SamplingPolicy(
-                    min_rows=n_rows,
-                    min_rows_real=n_rows,
-                    min_rows_by_square=1,
-                    min_rows_by_square_real=1,
-                )
-            found = price_of_samples(model, X, y, options.rounds or 3)
-            rows.append([n_features, kind.lower(), n_rows or "default", *found])
+        model = getattr(tree, f"DecisionTree{kind}")(max_depth=8, max_features=n_drawn)
+        found = prices(model, X, y, n_seeds, policies)
+        for n_rows, price in zip(SAMPLED_FROM, found, strict=True):
+            case = [f"{n_drawn or 'all'} of {n_features}", kind.lower()]
+            rows.append([*case, n_rows or "default", *price])
     yield Table(
-        title="one tree of depth 8, 1,000,000 rows, all features searched",
+        title="one tree of depth 8, 1,000,000 rows",
         columns=["features", "tree", "sampled from", *columns],
         rows=rows,
         note=note,

@@ -17,10 +17,10 @@ from sklearn_bandit.cluster import BanditKMedoids
 
 from ..harness import Contender, Table, benchmark
 from ..peers._kmedoids_data import mnist, pbmc
-from ..peers._syntax_trees import expression_trees, tree_distance
 from ._cells import simulated_cells
 from ._clarans import clarans
 from ._summary import mean_and_error, slope
+from ._syntax_trees import expression_trees, tree_distance
 
 PBMC_NOTE = (
     "PBMC3k, 2,700 cells by 2,000 genes, in place of the thesis's 40,000 cells by "

@@ -16,8 +16,8 @@ from sklearn_bandit.cluster._distances.dense import DenseDistances
 
 from ..harness import Table, benchmark
 from ..peers._kmedoids_data import mnist
-from ..peers._syntax_trees import expression_trees, tree_distance
 from ._summary import slope
+from ._syntax_trees import expression_trees, tree_distance
 
 
 def bandit(X, k, seed, **parameters):

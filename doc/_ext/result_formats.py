@@ -23,6 +23,7 @@ PEERS = {
     "Perpetual": "perpetual",
     "kmedoids": "kmedoids",
     "OneBatchPAM": "onebatch",
+    "banditpam": "banditpam",
     "faiss": "faiss-cpu",
     "usearch": "usearch",
     "hnsw": "hnswlib",

@@ -3,30 +3,39 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
 
-# Sorted by their upper 32 bits; what is below goes along.
+# Keys, and numbers of the same size that have one.
 ctypedef fused sort_key_t:
     uint32_t
     uint64_t
 
+ctypedef fused number_t:
+    float
+    double
 
-cdef inline uint32_t key_of_float(float value) noexcept nogil:
-    """A key whose order is that of the values, none of which is NaN."""
-    cdef uint32_t bits
 
-    memcpy(&bits, &value, sizeof(bits))
-    if bits == 0x80000000U:  # -0 is 0
+cdef inline void to_key(number_t number, sort_key_t* key) noexcept nogil:
+    """Set the key of a number, in whose order the keys are; NaN has none.
+
+    Signs are no branches, which would be mispredicted.
+    """
+    cdef int sign = 8 * <int> sizeof(sort_key_t) - 1
+    cdef sort_key_t bits, is_negative
+
+    memcpy(&bits, &number, sizeof(bits))
+    if bits == <sort_key_t> 1 << sign:  # -0 is 0
         bits = 0
-    # Negative numbers are reversed.
-    return ~bits if bits >> 31 else bits | 0x80000000U
+    is_negative = bits >> sign
+    # All bits of negative numbers are turned, of others the sign.
+    key[0] = bits ^ (<sort_key_t> 1 << sign | (<sort_key_t> 0 - is_negative))
 
 
-cdef inline float float_of_key(uint32_t key) noexcept nogil:
-    """The value that has a key."""
-    cdef uint32_t bits = key & 0x7FFFFFFFU if key >> 31 else ~key
-    cdef float value
+cdef inline void from_key(sort_key_t key, number_t* number) noexcept nogil:
+    """Set a number to the one that has a key; the largest key is that of a NaN."""
+    cdef int sign = 8 * <int> sizeof(sort_key_t) - 1
+    cdef sort_key_t is_negative = 1 - (key >> sign)
 
-    memcpy(&value, &bits, sizeof(bits))
-    return value
+    key = key ^ (<sort_key_t> 1 << sign | (<sort_key_t> 0 - is_negative))
+    memcpy(number, &key, sizeof(key))
 
 
 cdef inline void insert_keys(sort_key_t* keys, Py_ssize_t n) noexcept nogil:
@@ -47,6 +56,7 @@ cdef sort_key_t* sort_keys(
     sort_key_t* keys,
     sort_key_t* spare,          # room for as many keys
     Py_ssize_t n,
+    int first,                  # the lowest bit that counts; those below go along
 ) noexcept nogil
 
 cdef uint32_t* sort_upper_half(

@@ -8,7 +8,7 @@ keys are: in the array that they were in, or in the spare one.
 from libc.string cimport memset
 
 cdef enum:
-    # Three digits of eleven bits are 32 bits.
+    # Three digits of eleven bits are 32 bits, and counted at once.
     DIGIT_BITS = 11
     N_DIGITS = 3
     RADIX = 2048
@@ -17,19 +17,36 @@ cdef enum:
 
 
 cdef sort_key_t* sort_keys(
-    sort_key_t* keys, sort_key_t* spare, Py_ssize_t n
+    sort_key_t* keys, sort_key_t* spare, Py_ssize_t n, int first
 ) noexcept nogil:
-    """Sort many keys by their upper 32 bits."""
+    """Sort many keys by their bits from the `first` on."""
+    cdef sort_key_t* found
+
+    while first < 8 * <int> sizeof(sort_key_t):
+        found = _sort_digits(keys, spare, n, first)
+        if found == spare:
+            spare = keys
+        keys = found
+        first += N_DIGITS * DIGIT_BITS
+    return keys
+
+
+cdef sort_key_t* _sort_digits(
+    sort_key_t* keys, sort_key_t* spare, Py_ssize_t n, int first
+) noexcept nogil:
+    """Sort keys by three digits, the lowest of which begins at the `first` bit."""
     cdef uint32_t[N_DIGITS][RADIX] counts
-    cdef uint32_t start, count, digit
+    cdef uint32_t start, count, digit, place
+    cdef sort_key_t key
     cdef sort_key_t* swap
     cdef Py_ssize_t i
-    cdef int k, shift, first = 8 * <int> sizeof(sort_key_t) - 32
+    cdef int k, shift
 
     memset(counts, 0, sizeof(counts))
     for i in range(n):
+        key = keys[i] >> first
         for k in range(N_DIGITS):
-            counts[k][(keys[i] >> (first + k * DIGIT_BITS)) & (RADIX - 1)] += 1
+            counts[k][(key >> (k * DIGIT_BITS)) & (RADIX - 1)] += 1
     for k in range(N_DIGITS):
         shift = first + k * DIGIT_BITS
         if n == 0 or counts[k][(keys[0] >> shift) & (RADIX - 1)] == n:
@@ -40,9 +57,11 @@ cdef sort_key_t* sort_keys(
             counts[k][i] = start
             start += count
         for i in range(n):
-            digit = (keys[i] >> shift) & (RADIX - 1)
-            spare[counts[k][digit]] = keys[i]
-            counts[k][digit] += 1
+            key = keys[i]
+            digit = (key >> shift) & (RADIX - 1)
+            place = counts[k][digit]
+            counts[k][digit] = place + 1
+            spare[place] = key
         swap = keys
         keys = spare
         spare = swap

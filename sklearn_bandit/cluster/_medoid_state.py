@@ -32,7 +32,7 @@ OUT_OF_RANGE = (
 # As many samples have a matrix so small that a step is one call of a kernel; beyond,
 # two threads are faster. Without it whole fits take 1.24 times as long on iris, 1.72
 # with ten clusters, 1.26 on breast cancer, 1.45 on 700 digits (processor time).
-# Benchmark: `kmedoids.small-matrix`.
+# Benchmark: `kmedoids.cut_over`.
 SMALL = 700
 
 

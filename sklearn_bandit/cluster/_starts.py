@@ -16,7 +16,7 @@ from ._reference_sample import Sample
 
 # Up to this many samples "auto" computes everything. Seconds of one thread, "pam" and
 # "bandit", k = 10, medians of six subsets: at n = 2,000 MNIST 0.20 and 0.26, covertype
-# 0.10 both; at n = 5,000 1.21 and 0.92, 0.65 and 0.40. Benchmark: `kmedoids.cut-over`.
+# 0.10 both; at n = 5,000 1.21 and 0.92, 0.65 and 0.40. Benchmark: `kmedoids.cut_over`.
 # Beyond it is "eager", whose loss is that of "bandit" on average in a part of the time.
 AUTO_EXACT = 3000
 

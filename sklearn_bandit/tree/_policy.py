@@ -20,15 +20,15 @@ class SamplingPolicy:
     """Cut-overs of trees and forests, and the decisions that depend on them."""
 
     # Rows from which on "mab" samples a node: with fewer, histograms cost less than
-    # the tests (`forest.never_worse`, `quality.trees.cut_overs`).
+    # the tests (`quality.trees.cut_over`).
     min_rows: int = 8_000
 
     # The same for "auto", which waits until sampling pays with hardly any features
-    # (`quality.trees.cut_overs`: two of eight are drawn).
+    # (`quality.trees.cut_over`: two of eight are drawn).
     min_rows_auto: int = 50_000
 
     # First batches that a sampled node must hold: a sample that is most of the node
-    # saves nothing (`forest.never_worse`). The thesis's rule is there for comparison
+    # saves nothing (`quality.trees.cut_over`). The thesis's rule is there for comparison
     # and samples as soon as it can.
     min_batches: int = 4
     min_batches_thesis: int = 2
@@ -41,7 +41,7 @@ class SamplingPolicy:
     # the less, the more features there are. So a node is sampled if its rows
     # times the square of the features are as many as this. One thread, 1,000,000
     # rows, depth 8, time by the rows from which on nodes are sampled, beside
-    # exact (`quality.trees.few_features`): two classes, 8 features 1.31 (8,000
+    # exact (`quality.trees.cut_over`): two classes, 8 features 1.31 (8,000
     # rows), 1.00 (128,000), 0.90 (512,000); 16 features 1.12, 0.95, 1.00; 54
     # features 1.07, 0.82 (covertype, whose features differ clearly: 0.70, 0.92).
     min_rows_by_square: int = 1 << 25

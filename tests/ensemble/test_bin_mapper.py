@@ -74,6 +74,7 @@ def test_columns_are_sorted_as_by_numpy(dtype, kind):
     expected = np.sort(columns, axis=1)
     sort_columns(columns)
     assert_array_equal(columns, expected)
+    assert not np.signbit(columns[columns == 0]).any()
 
 
 @pytest.mark.parametrize("n", [0, 1])

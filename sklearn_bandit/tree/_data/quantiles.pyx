@@ -3,7 +3,7 @@
 from libc.math cimport INFINITY, nextafterf
 
 from sklearn_bandit._core.matrix cimport FEATURE_THRESHOLD
-from sklearn_bandit._core.radix_sort cimport float_of_key, key_of_float, sort_keys
+from sklearn_bandit._core.radix_sort cimport from_key, sort_keys, to_key
 
 
 cdef Py_ssize_t sort_values(
@@ -14,11 +14,11 @@ cdef Py_ssize_t sort_values(
 
     for i in range(n):
         if values[i] == values[i]:
-            keys[n_kept] = key_of_float(values[i])
+            to_key(values[i], &keys[n_kept])
             n_kept += 1
-    keys = sort_keys(keys, spare, n_kept)
+    keys = sort_keys(keys, spare, n_kept, 0)
     for i in range(n_kept):
-        values[i] = float_of_key(keys[i])
+        from_key(keys[i], &values[i])
     return n_kept
 
 

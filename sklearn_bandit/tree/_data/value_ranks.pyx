@@ -23,7 +23,7 @@ from sklearn_bandit._core.matrix cimport (
     load_column,
 )
 from sklearn_bandit._core.openmp cimport thread_num
-from sklearn_bandit._core.radix_sort cimport insert_keys, key_of_float, sort_keys
+from sklearn_bandit._core.radix_sort cimport insert_keys, sort_keys, to_key
 from sklearn_bandit.tree._common cimport (
     MISSING_BIN,
     MISSING_RANK,
@@ -250,6 +250,7 @@ cdef int32_t _rank_column(
     cdef uint64_t* keys = ranking.keys + 2 * thread * n
     cdef int32_t rank = -1
     cdef int bin = -1
+    cdef uint32_t key
     cdef float value, previous = 0.0
 
     load_column(ranking.matrix, column, 0, n, raw)
@@ -257,7 +258,8 @@ cdef int32_t _rank_column(
         if bins[i] == MISSING_BIN:
             ranks[i] = MISSING_RANK
             continue
-        keys[n_present] = <uint64_t> key_of_float(raw[i]) << 32 | <uint64_t> i
+        to_key(raw[i], &key)
+        keys[n_present] = <uint64_t> key << 32 | <uint64_t> i
         n_present += 1
     keys = _sort(keys, keys + n, n_present, bins)
     for i in range(n_present):
@@ -288,7 +290,7 @@ cdef uint64_t* _sort(
     cdef int bin
 
     if n > FEW_ROWS:
-        return sort_keys(keys, spare, n)
+        return sort_keys(keys, spare, n, 32)
     memset(ends, 0, sizeof(ends))
     for i in range(n):
         ends[bins[keys[i] & 0xFFFFFFFFU]] += 1
