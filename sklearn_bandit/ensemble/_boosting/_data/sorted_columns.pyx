@@ -25,7 +25,7 @@ ctypedef fused key_t:
 def sort_columns(real_t[:, ::1] columns):
     """Sort each row of a matrix in place, NaN last.
 
-    The sign of zeros is lost.
+    Zeros keep their signs, the negative ones first.
 
     Parameters
     ----------
@@ -93,7 +93,6 @@ cdef inline key_t _key(real_t value, key_t zero) noexcept nogil:
 
     if value != value:
         return ~zero
-    value = value + <real_t> 0  # no negative zeros
     memcpy(&bits, &value, sizeof(bits))
     is_negative = bits >> (8 * sizeof(key_t) - 1)
     return bits ^ ((zero - is_negative) | _sign(zero))
