@@ -128,4 +128,4 @@ def test_descend_ends_where_estimates_promise_too_much(monkeypatch):
     loss, least = (
         losses(swaps, points[found], medoids[:1])[1] for found in (chosen, expected)
     )
-    assert loss <= least
+    assert loss <= least * (1 + 1e-9)
