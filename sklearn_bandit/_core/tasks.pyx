@@ -5,6 +5,7 @@ microsecond or two to start. Any other thread, of Python or of the OpenMP that
 scikit-learn brings, would compete for the processors with threads that do nothing.
 """
 
+from cython cimport critical_section
 from cython.parallel cimport prange
 from libc.stdlib cimport free
 
@@ -36,13 +37,19 @@ cdef void _call(void* calls, Py_ssize_t i) noexcept with gil:
     note itself before the loop begins, and so before memory is checked.
     """
     cdef Calls own = <Calls> calls
+    cdef bint has_failed
 
-    if own.error is not None:
+    # Without a global lock, threads fail at the same time.
+    with critical_section(own):
+        has_failed = own.error is not None
+    if has_failed:
         return
     try:
         own.function(own.tasks[i])
     except BaseException as error:
-        own.error = error
+        with critical_section(own):
+            if own.error is None:
+                own.error = error
 
 
 def run_tasks(function, list tasks, int n_threads):

@@ -181,5 +181,6 @@ def swap_on_sample(sample, state, arms, tol):
     present = state.in_scale(abs(state.loss))
     if means[best] >= -max(SAMPLE_TOL, tol) * present:
         return False
-    state.replace(removed[best], arms[best])
-    return True
+    # Distances to many arms and to one are rounded differently: without a smaller loss
+    # two arms that are hardly any better may take turns forever.
+    return state.swap(removed[best], arms[best])

@@ -179,6 +179,14 @@ class SamplingPolicy:
         size = N_SLOTS * n_features * n_channels
         return min(self.max_sets, self.max_cells // size, n_rows // self.set_rows + 2)
 
+    def count_kept_sets(self, n_features, n_channels, n_rows, n_samples):
+        """Return how many leaves of a part of a tree may keep their histograms.
+
+        They wait until their subtrees grow: those of all parts have room together.
+        """
+        size = N_SLOTS * n_features * n_channels
+        return self.max_cells // size * n_rows // n_samples
+
     def can_divide(self, estimator, n_samples, n_features, n_channels):
         """Whether a tree can be grown subtree by subtree, and loses nothing by it.
 

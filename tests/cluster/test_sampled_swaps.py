@@ -106,3 +106,26 @@ def test_descend(weighted):
     assert n_swaps > 2
     assert_array_equal(swaps.descend(medoids, arms, 0.0), chosen)
     assert_array_equal(swaps.descend(medoids, arms, 1.0), np.arange(4))
+
+
+def test_descend_ends_where_estimates_promise_too_much(monkeypatch):
+    """Every arm seems better than it is, as if distances were rounded down."""
+    swaps = make_swaps()
+    medoids, arms = ARMS[:4], ARMS[4:150]
+    means = module.Sample.means
+    calls = []
+
+    def promising(self, state, stop, some, *, build):
+        calls.append(some)
+        assert len(calls) < 200
+        found, removed, sums = means(self, state, stop, some, build=build)
+        return found - 0.1, removed, sums
+
+    expected = swaps.descend(medoids, arms, 0.0)
+    monkeypatch.setattr(module.Sample, "means", promising)
+    chosen = swaps.descend(medoids, arms, 0.0)
+    points = np.concatenate([medoids, arms])
+    loss, least = (
+        losses(swaps, points[found], medoids[:1])[1] for found in (chosen, expected)
+    )
+    assert loss <= least * (1 + 1e-9)

@@ -77,6 +77,14 @@ def test_columns_are_sorted_as_by_numpy(dtype, kind):
     assert not np.signbit(columns[columns == 0]).any()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_zeros_lose_their_signs(dtype):
+    columns = np.array([[0.0, -0.0, 1.0, -0.0, 0.0, -1.0]], dtype=dtype)
+    sort_columns(columns)
+    assert_array_equal(columns[0], [-1, 0, 0, 0, 0, 1])
+    assert_array_equal(np.signbit(columns[0]), [1, 0, 0, 0, 0, 0])
+
+
 @pytest.mark.parametrize("n", [0, 1])
 def test_nothing_to_sort(n):
     columns = np.full((2, n), 3.0)

@@ -9,6 +9,7 @@ from sklearn_bandit.ensemble._boosting._growing.histogram import HistogramBuilde
 from sklearn_bandit.ensemble._boosting._growing.sampled_pairs import SampledPairs
 
 from sklearn_bandit.ensemble._boosting._data.layout import Layout
+from sklearn_bandit.ensemble._boosting._growing import sampled_pairs
 from sklearn_bandit.ensemble._boosting._growing.growth_options import GrowthOptions
 from sklearn_bandit.ensemble._boosting._growing.tree_sample import TreeSample
 
@@ -82,6 +83,36 @@ def weighed(pairs, rows, weights, seed=0, n_threads=1):
     sampled = SampledPairs()
     sampled.weigh(pairs, rows, weights, seed, n_threads)
     return sampled
+
+
+class ScarceMemory:
+    """numpy without memory for one of the arrays that it is asked for."""
+
+    def __init__(self, n_calls):
+        self._n_left = n_calls
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def empty(self, *args, **kwargs):
+        self._n_left -= 1
+        if self._n_left == 0:
+            raise MemoryError
+        return np.empty(*args, **kwargs)
+
+
+@pytest.mark.parametrize("n_calls", [1, 2, 3])
+def test_memory_runs_out_for_larger_samples(monkeypatch, n_calls):
+    """What there was room for is not written beyond."""
+    pairs = make_pairs(make_columns("dense", 40_000))
+    rows, weights = np.arange(40_000, dtype=np.uint32), np.ones(40_000, np.float32)
+    sampled = weighed(pairs, rows[:100], weights[:100])
+    with monkeypatch.context() as patch:
+        patch.setattr(sampled_pairs, "np", ScarceMemory(n_calls))
+        with pytest.raises(MemoryError):
+            sampled.weigh(pairs, rows, weights, 0, 2)
+    sampled.weigh(pairs, rows, weights, 0, 2)
+    assert_array_equal(sampled.packed, weighed(pairs, rows, weights).packed)
 
 
 def assert_same_tree(first, second):

@@ -175,7 +175,7 @@ def multiply_within(megabytes):
     return [known, in_fork, outcome]
 
 
-def grow_within(model, n_threads, room):
+def grow_within(model, n_threads, room, is_noise):
     """Fit a tree that has several threads again and again, with more and more memory.
 
     Parameters
@@ -187,6 +187,8 @@ def grow_within(model, n_threads, room):
         its stack, more than all of the data.
     room : list of int
         Megabytes beyond what is taken before the first fit.
+    is_noise : bool
+        Whether no sample tells splits apart: subtrees take histograms over.
 
     Returns
     -------
@@ -196,8 +198,10 @@ def grow_within(model, n_threads, room):
     import resource
 
     os.environ["OMP_NUM_THREADS"] = str(n_threads)
-    X = np.random.default_rng(0).standard_normal((60_000, 20)).astype(np.float32)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60_000, 20)).astype(np.float32)
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
+    y = rng.permutation(y) if is_noise else y
     model._sampling_policy = SamplingPolicy(
         min_divided_values=20 * 20_000,
         min_subsampled_per_leaf=512,

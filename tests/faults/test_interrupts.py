@@ -1,12 +1,17 @@
 """Ctrl-C in the middle of a fit: soon seen, and as if the fit had not been called."""
 
 import os
+import signal
 import time
 from copy import copy
 
 import numpy as np
 import pytest
 from fault_families import FAMILIES, answer, make_data, make_family
+from fork_models import make_divided_tree, make_swaps
+
+from sklearn_bandit.ensemble._boosting._data import bin_mapper
+from sklearn_bandit.tree._building import subtrees
 
 # Rows and features that keep two cores busy for some seconds.
 LARGE = {
@@ -121,3 +126,80 @@ def test_predictions_are_interrupted(family, parameters, interrupt):
         predict_again_and_again()
     assert interrupt.cpu_seconds < MOST_CPU_SECONDS
     np.testing.assert_array_equal(answer(model, X), said)
+
+
+@pytest.mark.parametrize("n_calls", [1, 2, 3])
+def test_subtrees_that_take_histograms_over_are_interrupted(
+    n_calls, interrupt, monkeypatch
+):
+    """Ctrl-C comes when the leaves of a part are to become subtrees."""
+    model, X, y = make_divided_tree()
+    said = model.fit(X, y).predict_proba(X)
+    before = vars(model).copy()
+    divide = subtrees.divide
+    kept = []
+
+    def divide_and_interrupt(estimator, subtree, max_rows, sets):
+        kept.append(len(sets))
+        if len(kept) == n_calls:
+            os.kill(os.getpid(), signal.SIGINT)
+        divide(estimator, subtree, max_rows, sets)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(subtrees, "divide", divide_and_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+    assert kept[n_calls - 1] > 0
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is before[name] for name in before)
+    np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), said)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_binning_is_interrupted(dtype, interrupt):
+    X = np.random.default_rng(0).standard_normal((100_000, 40)).astype(dtype)
+    untouched = X.copy()
+
+    def find_bins():
+        return bin_mapper.fit_bin_mapper(
+            X,
+            None,
+            max_bins=255,
+            is_categorical=None,
+            known_categories=None,
+            n_threads=2,
+        ).bin_thresholds_
+
+    def find_again_and_again():
+        end = time.monotonic() + MOST_SECONDS
+        while time.monotonic() < end:
+            find_bins()
+
+    found = find_bins()
+    interrupt.send_after(np.random.default_rng(os.getpid()).uniform(0.02, 0.2))
+    with pytest.raises(KeyboardInterrupt):
+        find_again_and_again()
+    assert interrupt.cpu_seconds < MOST_CPU_SECONDS
+    np.testing.assert_array_equal(X, untouched)
+    np.testing.assert_array_equal(find_bins(), found)
+
+
+def test_swaps_on_a_sample_are_interrupted(interrupt):
+    swaps, medoids, arms = make_swaps()
+    before = vars(swaps).copy()
+    said = swaps.changes(medoids, arms, 1_024)
+    chosen = swaps.descend(medoids, arms[:500], 0.0)
+
+    def swap_again_and_again():
+        end = time.monotonic() + MOST_SECONDS
+        while time.monotonic() < end:
+            swaps.changes(medoids, arms, 3_000)
+            swaps.descend(medoids, arms, 0.0)
+
+    interrupt.send_after(np.random.default_rng(os.getpid()).uniform(0.02, 0.5))
+    with pytest.raises(KeyboardInterrupt):
+        swap_again_and_again()
+    assert interrupt.cpu_seconds < MOST_CPU_SECONDS
+    assert all(vars(swaps)[name] is before[name] for name in before)
+    np.testing.assert_array_equal(swaps.changes(medoids, arms, 1_024), said)
+    np.testing.assert_array_equal(swaps.descend(medoids, arms[:500], 0.0), chosen)

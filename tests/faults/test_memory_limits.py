@@ -37,18 +37,25 @@ def test_memory_runs_out(family):
 
 
 @pytest.mark.parametrize(
-    ("model", "n_threads"),
+    ("model", "n_threads", "is_noise"),
     [
-        (DecisionTreeClassifier(max_depth=8), 2),
-        (DecisionTreeClassifier(max_depth=8), 8),
-        (DecisionTreeClassifier(max_depth=3), 2),
-        (DecisionTreeRegressor(solver="exact", max_leaf_nodes=2**62), 2),
+        (DecisionTreeClassifier(max_depth=8), 2, False),
+        (DecisionTreeClassifier(max_depth=8), 2, True),
+        (DecisionTreeClassifier(max_depth=8), 8, False),
+        (DecisionTreeClassifier(max_depth=3), 2, False),
+        (DecisionTreeRegressor(solver="exact", max_leaf_nodes=2**62), 2, False),
     ],
-    ids=["subtrees", "subtrees in more threads", "subsample", "best first"],
+    ids=[
+        "subtrees",
+        "subtrees of noise",
+        "subtrees in more threads",
+        "subsample",
+        "best first",
+    ],
 )
-def test_memory_runs_out_in_the_threads_of_a_tree(model, n_threads):
+def test_memory_runs_out_in_the_threads_of_a_tree(model, n_threads, is_noise):
     room = [*range(0, 40, 2), 60, 80, 160, 320]
-    code, outcomes = run_apart(grow_within, model, n_threads, room)
+    code, outcomes = run_apart(grow_within, model, n_threads, room, is_noise)
     assert code == 0
     assert outcomes[0] == "memory"
     assert outcomes[-1] == "done"

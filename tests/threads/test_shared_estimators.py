@@ -16,7 +16,9 @@ from thread_programs import (
     shared_packing,
     shared_queries,
     shared_search,
+    shared_swaps,
     simultaneous_fits,
+    simultaneous_subtrees,
 )
 
 # Families whose predictions pack the trees.
@@ -51,6 +53,11 @@ def test_threads_ask_one_estimator(family):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_threads_fit_at_the_same_time(family):
     check(simultaneous_fits, family)
+
+
+@pytest.mark.parametrize("program", [simultaneous_subtrees, shared_swaps])
+def test_threads_divide_trees_and_share_swaps(program):
+    check(program)
 
 
 @pytest.mark.parametrize("family", PACKED)

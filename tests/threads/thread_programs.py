@@ -11,6 +11,7 @@ from threading import Event
 
 import numpy as np
 from fault_families import answer, make_data, make_family
+from fork_models import make_divided_tree, make_swaps
 from threadpoolctl import threadpool_limits
 
 from sklearn_bandit.neighbors import BanditMIPS, BanditNearestNeighbors
@@ -74,6 +75,39 @@ def simultaneous_fits(family):
     expected = [fit(seed) for seed in seeds]
     for _ in range(ROUNDS):
         for here, there in zip(expected, together(fit, seeds), strict=True):
+            np.testing.assert_array_equal(here, there)
+    return True
+
+
+def simultaneous_subtrees():
+    """Trees whose subtrees take histograms over grow at the same time."""
+    model, X, y = make_divided_tree()
+    seeds = list(range(4))
+
+    def fit(seed):
+        tree = deepcopy(model).set_params(random_state=seed).fit(X, y)
+        return np.append(tree.predict_proba(X[:500]), tree.n_insertions_)
+
+    expected = [fit(seed) for seed in seeds]
+    for _ in range(ROUNDS):
+        for here, there in zip(expected, together(fit, seeds), strict=True):
+            np.testing.assert_array_equal(here, there)
+    return True
+
+
+def shared_swaps():
+    """The threads of a worker of dask share the references of all partitions."""
+    swaps, medoids, arms = make_swaps(1_500)
+    parts = [arms[i::6] for i in range(6)]
+
+    def ask(part):
+        means, removed = swaps.changes(medoids, part, 1_024)
+        chosen = swaps.descend(medoids, part[:100], 0.0)
+        return np.concatenate([means, removed, chosen])
+
+    expected = [ask(part) for part in parts]
+    for _ in range(ROUNDS):
+        for here, there in zip(expected, together(ask, parts), strict=True):
             np.testing.assert_array_equal(here, there)
     return True
 

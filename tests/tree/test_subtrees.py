@@ -177,3 +177,52 @@ def test_stays_whole(divided, parameters):
     assert not divided
     make_tree(DecisionTreeClassifier, max_depth=3).fit(X, score > 0)
     assert len(divided) == 1
+
+
+@pytest.mark.parametrize("Tree", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_histograms_of_parents_do_not_depend_on_threads(divided, monkeypatch, Tree):
+    """Sums of real targets are rounded where they are subtracted."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 30, (80_000, 6)).astype(np.float32)
+    y = rng.standard_normal(len(X))
+    y = y > 0 if Tree is DecisionTreeClassifier else y
+    trees = []
+    for n_threads in (1, 2, 3):
+        monkeypatch.setattr(
+            _bandit_tree, "effective_n_threads", lambda _, n=n_threads: n
+        )
+        trees.append(make_tree(Tree, max_depth=6, random_state=0).fit(X, y))
+    assert len(divided[0]) > 1
+    first = trees[0].tree_.__getstate__()
+    for tree in trees[1:]:
+        state = tree.tree_.__getstate__()
+        np.testing.assert_array_equal(state["nodes"], first["nodes"])
+        np.testing.assert_array_equal(state["values"], first["values"])
+
+
+@pytest.mark.parametrize(("n_sets", "n_kept"), [(100, [0, 3, 5, 1]), (4, [0, 3, 3, 0])])
+def test_histograms_that_wait_for_subtrees_have_room_together(
+    monkeypatch, n_sets, n_kept
+):
+    """Each part of a tree has room by its rows: with four sets no round has more."""
+    held = []
+    run = subtrees.run_tasks
+
+    def run_tasks(function, tasks, n_threads):
+        held.append(sum(subtree.root_set is not None for subtree in tasks))
+        run(function, tasks, n_threads)
+        assert all(subtree.root_set is None for subtree in tasks)
+
+    monkeypatch.setattr(subtrees, "run_tasks", run_tasks)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (80_000, 6)).astype(np.float32)
+    y = rng.integers(0, 2, len(X))
+    model = DecisionTreeClassifier(max_depth=5, random_state=0)
+    model._sampling_policy = early_policy(
+        min_divided_values=6 * 16_400, max_cells=n_sets * 256 * 6 * 2
+    )
+    model.fit(X, y)
+    assert held == n_kept
+    exact = make_tree(DecisionTreeClassifier, max_depth=5, solver="exact").fit(X, y)
+    np.testing.assert_array_equal(model.tree_.feature, exact.tree_.feature)
+    np.testing.assert_array_equal(model.tree_.value, exact.tree_.value)

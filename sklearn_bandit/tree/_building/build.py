@@ -54,9 +54,9 @@ class Growth:
         Decrease in impurity by the splits above the root.
     n_saved : int
         Insertions that samples above the root have saved.
-    keeps_sets : bool
-        Whether subtrees will grow in the place of leaves and subtract from histograms
-        that these have.
+    n_kept_sets : int
+        Leaves whose histograms may be kept, at most, for subtrees that will grow in
+        their place to subtract from.
     root_set : tuple of bytes or None
         Histograms of the root that were kept for it.
     """
@@ -71,7 +71,7 @@ class Growth:
     is_subset: bool = False
     gained: float = 0.0
     n_saved: int = 0
-    keeps_sets: bool = False
+    n_kept_sets: int = 0
     root_set: tuple | None = None
 
 
@@ -213,13 +213,13 @@ def grow_nodes(estimator, training_set, growth, buffer):
     if limits.max_leaf_nodes < 0:
         ranker = make_ranker(estimator, training_set)
         builder = DepthFirstBuilder(*grown_from, ranker)
-        builder.keeps_sets = growth.keeps_sets
+        builder.n_kept_most = growth.n_kept_sets
         if growth.root_set is not None:
             builder.start_from(growth.root_set)
     else:
         builder = BestFirstBuilder(*grown_from)
     nodes, values = builder.grow()
-    sets = builder.saved_sets() if growth.keeps_sets else {}
+    sets = builder.saved_sets() if growth.n_kept_sets else {}
     cost = Cost(splitter.n_insertions, splitter.n_sampled_nodes)
     n_saved = getattr(splitter, "n_saved", 0)
     return GrownNodes(nodes, values, builder.depth, cost, n_saved, sets)

@@ -36,15 +36,15 @@ cdef class DepthFirstBuilder(Builder):
 
     Attributes
     ----------
-    keeps_sets : bool
-        Whether the histograms of leaves are kept: subtrees subtract from them.
+    n_kept_most : int
+        Leaves whose histograms are kept, at most: subtrees subtract from them.
     """
 
     cdef Ranker ranker
     cdef Py_ssize_t copy_rows               # rows of the largest node that is copied
     cdef CopiedRows copies
     cdef NodeStack stack                    # nodes still to be made
-    cdef public bint keeps_sets
+    cdef public Py_ssize_t n_kept_most
     cdef Py_ssize_t root_set                # histograms of the root; -1: none
     cdef Py_ssize_t[::1] kept_nodes         # leaves with histograms, and these
     cdef Py_ssize_t[::1] kept_sets
@@ -164,7 +164,7 @@ cdef class DepthFirstBuilder(Builder):
 
     cdef void leave_set(self, Py_ssize_t id, const Pending* node) noexcept nogil:
         """Keep the histograms of a leaf for its subtree, or empty them."""
-        if self.keeps_sets and node.set >= 0:
+        if node.set >= 0 and self.n_kept < self.n_kept_most:
             self.kept_nodes[self.n_kept] = id
             self.kept_sets[self.n_kept] = node.set
             self.n_kept += 1

@@ -153,14 +153,19 @@ def grow_subtrees(
     """
     make_criterion = training_set.criterion_maker(counts, weights)
     total_weight = training_set.total_weight(counts, weights)
-    smallest = training_set.policy.smallest_divided(estimator, training_set.n_features)
+    policy, n_features = training_set.policy, training_set.n_features
+    smallest = policy.smallest_divided(estimator, n_features)
 
     def grow(subtree):
         n_rows = len(subtree.ids)
         max_rows = n_rows // 2 if n_rows >= smallest else 0
         buffer = training_set.take_buffer()
+        criterion = make_criterion()
+        n_kept_sets = policy.count_kept_sets(
+            n_features, criterion.n_channels, n_rows, training_set.n_samples
+        )
         growth = Growth(
-            make_criterion(),
+            criterion,
             subtree.ids,
             total_weight,
             subtree.seed,
@@ -169,7 +174,7 @@ def grow_subtrees(
             is_subset=is_subset,
             gained=subtree.gained,
             n_saved=subtree.n_saved,
-            keeps_sets=max_rows > 0,
+            n_kept_sets=n_kept_sets if max_rows else 0,
             root_set=subtree.root_set,
         )
         grown = grow_nodes(estimator, training_set, growth, buffer)

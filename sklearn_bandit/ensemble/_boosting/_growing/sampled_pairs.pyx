@@ -98,11 +98,12 @@ cdef class SampledPairs:
 
         if self.room.shape[0] < n:
             # Samples vary a little in size.
-            self.room = np.empty((n + n // 8, 2), dtype=np.float32)
             self.packed_room = np.empty(n + n // 8, dtype=np.uint64)
             self.extremes = np.empty(
                 ((n + n // 8) // TASK_ROWS + 1, 4), dtype=np.float64
             )
+            # Last: its length stands for all, whichever there was memory for.
+            self.room = np.empty((n + n // 8, 2), dtype=np.float32)
         self.n = n
         n_threads = max(1, min(n_threads, n_tasks))
         for task in prange(n_tasks, nogil=True, num_threads=n_threads):
