@@ -9,6 +9,7 @@ CHECKED = .venv-boundscheck
 SANITIZED = .venv-sanitize
 THREADS = .venv-threads
 INTEROP = .venv-interop
+INTEROP_EXTRAS ?= interop ray
 CASES ?= 20000
 PIP_FLAGS = --quiet --disable-pip-version-check
 
@@ -104,7 +105,8 @@ $(OLDEST)/.installed: $(BUILD_FILES) .ci/oldest.txt
 # Packages that have requirements of their own are kept apart.
 $(INTEROP)/.installed: $(BUILD_FILES)
 	test -x $(INTEROP)/bin/python || $(PYTHON) -m venv $(INTEROP)
-	$(INTEROP)/bin/python .ci/requirements.py project interop > $(INTEROP)/interop.txt
+	$(INTEROP)/bin/python .ci/requirements.py project $(INTEROP_EXTRAS) \
+	    > $(INTEROP)/interop.txt
 	$(INTEROP)/bin/pip install $(PIP_FLAGS) -r $(INTEROP)/interop.txt
 	$(INTEROP)/bin/python -c "import pathlib, site; pathlib.Path( \
 	    site.getsitepackages()[0], 'sklearn_bandit.pth').write_text('$(CURDIR)')"

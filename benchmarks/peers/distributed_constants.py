@@ -163,7 +163,9 @@ def constants(options):
     )
     medoids = cluster.BanditKMedoids(10, random_state=0, n_jobs=1).fit(X[:3000])
     centres = medoids.cluster_centers_
-    swaps = cluster.SampledSwaps(medoids, X[: references_of(medoids)[1]])
+    swaps = cluster.SampledSwaps.in_random_order(
+        medoids, X[: references_of(medoids)[1]]
+    )
     add(
         "k-medoids: a distance of 30 coordinates, in a round",
         lambda: screen(block, swaps, centres, 100),

@@ -35,38 +35,51 @@ class SampledSwaps:
     model : BanditKMedoids
         Fitted; has the metric.
     X : ndarray of shape (n_references, n_features)
-        The references: a sample of all samples.
-    weights : ndarray of shape (n_references,) or None
-        Their weights; those of weight zero are left out.
+        The references, in the order in which they are taken.
+    weights : ndarray of shape (n_references,)
+        Their weights.
+    n_heavy : int
+        Leading references that are no random choice; see `draw_order`.
 
     Attributes
     ----------
     n_references : int
         How many there are.
-    n_heavy : int
-        Leading references that are no random choice; see `draw_order`.
     """
 
-    def __init__(self, model, X, weights=None):
+    def __init__(self, model, X, weights, n_heavy):
         self.model = model
+        self.X, self.weights = X, weights
+        self.n_heavy = n_heavy
+        self.n_references = len(X)
+
+    @classmethod
+    def in_random_order(cls, model, X, weights=None):
+        """Put references into random order.
+
+        Parameters
+        ----------
+        model : BanditKMedoids
+            Fitted.
+        X : ndarray of shape (n_samples, n_features)
+            A sample of all samples.
+        weights : ndarray of shape (n_samples,) or None
+            Their weights; those of weight zero are left out.
+        """
         weights = np.ones(len(X)) if weights is None else weights
         used = np.flatnonzero(weights)
         block = min(model.batch_size, len(used))
-        order, self.n_heavy = draw_order(
-            weights[used], block, np.random.RandomState(SEED)
-        )
+        order, n_heavy = draw_order(weights[used], block, np.random.RandomState(SEED))
         order = used[order]
-        self.X, self.weights = X[order], weights[order]
-        self.n_references = len(order)
+        return cls(model, X[order], weights[order], n_heavy)
 
-    def leading(self, n):
-        """Return the same with no more than n references beside the heavy ones."""
-        swaps = object.__new__(SampledSwaps)
-        swaps.model, swaps.n_heavy = self.model, self.n_heavy
+    def leading(self, n, model):
+        """Return the first references for another model of the same metric.
+
+        These are no more than n beside the heavy ones.
+        """
         n = min(self.n_heavy + n, self.n_references)
-        swaps.X, swaps.weights = self.X[:n], self._weights(n)
-        swaps.n_references = n
-        return swaps
+        return SampledSwaps(model, self.X[:n], self._weights(n), self.n_heavy)
 
     def changes(self, medoids, arms, n):
         """Estimate what swaps change on leading references.

@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 import dask
@@ -27,12 +28,13 @@ import numpy as np
 from dask.delayed import delayed
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.metaestimators import available_if
 
 from sklearn_bandit._compat import add_constraints
 from sklearn_bandit._core.documentation import DocumentationLinkMixin
 
 from ._client import resolve_client
-from ._collections import is_collection, row_blocks
+from ._collections import Partitions, is_collection, make_row, row_blocks
 
 # Methods of local models that answer row by row.
 ROW_METHODS = (
@@ -105,6 +107,7 @@ class DaskEstimator(DocumentationLinkMixin, BaseEstimator):
                 setattr(local, name, value)
         return local
 
+    @available_if(lambda self: hasattr(self, "predict"))
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of a classifier, or R2 of a regressor.
 
@@ -123,8 +126,17 @@ class DaskEstimator(DocumentationLinkMixin, BaseEstimator):
             The score.
         """
         measure = accuracy_score if is_classifier(self) else r2_score
-        y, predicted, sample_weight = dask.compute(y, self.predict(X), sample_weight)
+        y, predicted, sample_weight = self._compute(y, self.predict(X), sample_weight)
         return measure(y, predicted, sample_weight=sample_weight)
+
+    def _compute(self, *values):
+        """Compute collections, if a client is given on its cluster."""
+        with nullcontext() if self.client is None else self.client.as_current():
+            return dask.compute(*values)
+
+    def _row_model(self):
+        """Return the local model that answers for the rows of a collection."""
+        return self.to_local()
 
     def _copy_parameters(self, cls, **more):
         parameters = {
@@ -143,6 +155,12 @@ class DaskEstimator(DocumentationLinkMixin, BaseEstimator):
         names = self._local_class().get_params(deep=False)
         same = {name: getattr(self, name) for name in names}
         return self._local_class(**{**same, **changes})
+
+    def _set_feature_names(self, partitions: Partitions) -> None:
+        """Have the names of features that were fitted to, or none."""
+        vars(self).pop("feature_names_in_", None)
+        if partitions.feature_names is not None:
+            self.feature_names_in_ = partitions.feature_names
 
     def _resolve_client(self):
         return resolve_client(self.client)
@@ -176,7 +194,7 @@ def _lazy(name: str, local_method: Callable) -> Callable:
     def method(self, X, *args, **options):
         if not is_collection(X):
             return local_method(self, X, *args, **options)
-        return call_by_blocks(self.to_local(), name, X, *args, **options)
+        return call_by_blocks(self._row_model(), name, X, *args, **options)
 
     return method
 
@@ -203,9 +221,7 @@ def call_by_blocks(
         As the method returns one array or several.
     """
     # One row tells what the method returns, and raises what it raises.
-    is_array = isinstance(X, da.Array)
-    row = np.zeros((1, *X.shape[1:]), X.dtype) if is_array else X._meta_nonempty[:1]
-    answer = getattr(model, method)(row, *args, **options)
+    answer = getattr(model, method)(make_row(X), *args, **options)
     parts = answer if isinstance(answer, list | tuple) else [answer]
     shown = [np.asarray(part)[:0] for part in parts]
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 from dask.delayed import delayed
-from distributed import Future, wait
+from distributed import Future
 
 from sklearn_bandit._compat import (
     BINS_BY_WEIGHT,
@@ -50,6 +50,13 @@ WORK_OF_ROW = 150.0
 WORK_OF_MOVED_VALUE = 6.0
 
 ON_CLUSTER = Joining(SAMPLES_OF_FIRST_SET, False, WORK_OF_ROW, WORK_OF_MOVED_VALUE)
+
+
+def count_joining(n_training: int, max_rows: int, batch_size: int) -> int:
+    """Return how many of the training rows may join: all, or whole batches."""
+    if n_training <= max_rows:
+        return n_training
+    return max_rows // batch_size * batch_size
 
 
 class ClusterRows:
@@ -123,9 +130,8 @@ class ClusterRows:
 
     def _set_size(self):
         """Set how many rows may join: whole batches, or all."""
-        self.n_training = n = int(self.partitions.n_samples - self.n_held_out.sum())
-        cap = self.max_rows // self.batch_size * self.batch_size
-        self.n_samples = n if n <= self.max_rows else min(cap, n)
+        self.n_training = int(self.partitions.n_samples - self.n_held_out.sum())
+        self.n_samples = count_joining(self.n_training, self.max_rows, self.batch_size)
 
     def hold_out(self, test_size, random_state, *, stratify):
         """Hold rows out by number; return the training part and the other.
@@ -318,7 +324,7 @@ class ClusterRows:
 
     def _merge(self, packed):
         """Join what each worker has: one task a worker is cheaper than many."""
-        wait(packed)
+        self.tasks.wait(packed)
         where = self.tasks.client.who_has(packed)
         groups: dict[str, list[Future]] = {}
         for future in packed:
@@ -331,7 +337,7 @@ class ClusterRows:
             shards.append(
                 self.tasks.submit(merge, futures, **(options if worker else {}))
             )
-        wait(shards)
+        self.tasks.wait(shards)
         for future in packed:
             self.tasks.release(future)
         return shards

@@ -149,6 +149,12 @@ class Tasks:
                 self.release(future)
                 yield result
 
+    def wait(self, futures: Iterable[distributed.Future]) -> None:
+        """Wait until all have a result, or an error."""
+        # `distributed.wait` asks the current client.
+        with self.client.as_current():
+            distributed.wait(list(futures))
+
     def release(self, future: distributed.Future) -> None:
         """Let go of a result that is not needed any more."""
         self._futures.pop(future.key, None)

@@ -252,6 +252,13 @@ def row_blocks(collection: Any) -> tuple[list[Delayed], tuple[float, ...]]:
     return blocks, (np.nan,) * len(blocks)
 
 
+def make_row(collection: Any) -> Any:
+    """Return a row such as those of a collection: of its type, with its names."""
+    if isinstance(collection, da.Array):
+        return np.zeros((1, *collection.shape[1:]), collection.dtype)
+    return collection._meta_nonempty[:1]
+
+
 @dataclass(frozen=True)
 class _Expected:
     """What the block of a partition has to be."""

@@ -23,6 +23,7 @@ from sklearn_bandit._compat import (
     encode_y,
     finalize_sample_weight,
     preprocess_X,
+    shuffle_split_sizes,
     validate_data,
     with_callbacks,
 )
@@ -31,7 +32,7 @@ from sklearn_bandit._core.validation import check_n_samples
 from sklearn_bandit.ensemble import MAX_BIN_ROWS
 
 from ._base import DaskEstimator
-from ._boosting_rows import ClusterRows, HeldOutRows
+from ._boosting_rows import ClusterRows, HeldOutRows, count_joining
 from ._boosting_stopping import ClusterStopping
 from ._boosting_summary import summarize
 from ._client import Tasks
@@ -98,13 +99,15 @@ class ClusterBoosting(DaskEstimator):
                     f"batch_size={self.batch_size}."
                 )
             self._set_seeds()
-            rows, known_categories = self._make_rows(tasks, X, y, sample_weight)
+            rows, known_categories = self._make_rows(
+                tasks, X, y, sample_weight, has_held_out=X_val is not None
+            )
             held_out = self._validate_held_out(X_val, y_val, sample_weight_val)
             self._fit_rows(rows, held_out, known_categories, shown)
             self.n_rows_moved_ = rows.n_moved
         return self
 
-    def _make_rows(self, tasks, X, y, sample_weight):
+    def _make_rows(self, tasks, X, y, sample_weight, has_held_out):
         """Look at the data for the first time; return rows, and known categories."""
         categorical = self._categorical_columns(X)
         partitions = make_partitions(
@@ -117,7 +120,7 @@ class ClusterBoosting(DaskEstimator):
             is_classifier=is_classifier(self),
             categorical=categorical,
             seed=int(self._random_seed),
-            round_size=self._round_size(partitions.n_samples),
+            round_size=self._round_size(partitions.n_samples, has_held_out),
         )
         known_categories = self._learn_columns(X, categorical, summary.categories())
         class_weight = self._set_targets(summary)
@@ -135,16 +138,19 @@ class ClusterBoosting(DaskEstimator):
         )
         return rows, known_categories
 
-    def _round_size(self, n_samples):
+    def _round_size(self, n_samples, has_held_out):
         """Size of the rounds that bins are found from; None to draw rows apart.
 
         Bins are those of the local class where that draws the same rows: where all
-        come, and where there are no samples.
+        come, and where there are no samples. That a class is too rare for samples is
+        not known before the first look: bins are then those of rounds, too.
         """
-        samples = self.solver == "mab" or (
-            self.solver == "auto"
-            and self._sampling_policy.samples_rows(n_samples, n_samples)
-        )
+        cap = self.max_rows, self.batch_size
+        n_joining = count_joining(n_samples, *cap)
+        if self._holds_out(n_joining, has_held_out):
+            n_training, _ = shuffle_split_sizes(n_samples, self.validation_fraction)
+            n_joining = count_joining(n_training, *cap)
+        samples = self._samples_rows(n_joining, n_joining)
         fits = self.batch_size <= MAX_BIN_ROWS < n_samples
         return self.batch_size if samples and fits and self.sample_tol > 0 else None
 
@@ -345,17 +351,8 @@ class HistGradientBoostingRegressor(
 
     Notes
     -----
-    A row that joins the working set costs more than in memory, so that the set grows
-    later, and the model differs from that of the local class where trees are grown on
-    samples: fewer rows, less time, and more iterations for the same loss.
-
-    With `solver="exact"`, without weights and held-out rows (``early_stopping=False``,
-    or validation data in memory), and with at most `max_rows` rows, the trees are those
-    of the local class, and for classifiers the model is equal to the last bit. The mean
-    of other targets is rounded once here, and medians and quantiles before the first
-    tree are those of at least 131,072 rows. With weights, bins are found from rows that
-    are drawn with equal probability, beyond 200,000 rows. Held-out rows are others than
-    those of the local class.
+    Where the model is that of the local class, and where it is not, is said of
+    :class:`HistGradientBoostingClassifier`.
 
     Examples
     --------

@@ -136,17 +136,16 @@ class BanditKMedoids(
             n_rounds = 0
             if len(numbers) < partitions.n_samples:
                 n_rounds = search.run(self.max_iter, self.tol)
-            inertia = search.loss if n_rounds else local.inertia_
             for name, value in vars(local).items():
                 if name not in names:
                     setattr(self, name, value)
             self.cluster_centers_ = search.medoids
             self.medoid_indices_ = search.numbers
-            self.inertia_ = float(inertia)
+            if search.loss is not None:
+                self.inertia_ = float(search.loss)
             self.n_rounds_ = n_rounds
-            if partitions.feature_names is not None:
-                self.feature_names_in_ = partitions.feature_names
-        self.labels_ = self.predict(X)
+            self._set_feature_names(partitions)
+            self.labels_ = self.predict(X)
         return self
 
     def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
@@ -169,7 +168,8 @@ class BanditKMedoids(
         nearest = self.transform(X).min(axis=1)
         if sample_weight is not None:
             nearest = nearest * sample_weight
-        return -float(nearest.sum())
+        (loss,) = self._compute(nearest.sum())
+        return -float(loss)
 
     def to_local(self) -> Any:
         """Return the fitted model as an estimator of the local class.
@@ -180,9 +180,15 @@ class BanditKMedoids(
             With the same parameters and fitted attributes; labels are computed.
         """
         local = super().to_local()
-        if hasattr(local.__dict__.get("labels_"), "compute"):
-            local.labels_ = local.labels_.compute()
+        if hasattr(local, "labels_"):
+            (local.labels_,) = self._compute(local.labels_)
         return local
+
+    def _row_model(self):
+        # Labels are of no use to a worker, and would have to be computed.
+        model = super().to_local()
+        vars(model).pop("labels_", None)
+        return model
 
     def __getstate__(self) -> dict[str, Any]:
         # Labels would bring all samples along.

@@ -218,10 +218,8 @@ class Rounds:
         self.medoids = np.asarray(local.cluster_centers_)
         self.numbers = numbers[local.medoid_indices_]
         self.distances = Distances(_for_distances(local))
-        self.leading = SampledSwaps(self.distances.model, rows, weights).leading(
-            references_of(local)[1]
-        )
-        self.swaps = SampledSwaps(local, rows, weights)
+        self.swaps = SampledSwaps.in_random_order(local, rows, weights)
+        self.leading = self.swaps.leading(references_of(local)[1], self.distances.model)
         self.loss: Fraction | float | None = None
 
     def run(self, max_rounds, tol):

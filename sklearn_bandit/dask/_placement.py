@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from dask.delayed import delayed
-from distributed import Future, wait
+from distributed import Future
 
 from ._client import Tasks
 from ._collections import Block, Partitions
@@ -45,7 +45,8 @@ class PlacedBlocks:
         self.chains = [("", [i]) for i in range(len(partitions))]
         keys = [X.key for X, *_ in partitions.blocks]
         # Blocks that are being computed, after `persist`, will be in memory.
-        wait([Future(key, tasks.client) for key in keys if key in tasks.client.futures])
+        known = [key for key in keys if key in tasks.client.futures]
+        tasks.wait(Future(key, tasks.client) for key in known)
         where = tasks.client.who_has()
         homes = [min(where.get(key, ()), default="") for key in keys]
         threads = tasks.client.nthreads()

@@ -36,7 +36,13 @@ from sklearn_bandit.neighbors import (
 
 from ._base import DaskEstimator
 from ._client import Tasks
-from ._collections import Block, is_collection, make_partitions, row_blocks
+from ._collections import (
+    Block,
+    is_collection,
+    make_partitions,
+    make_row,
+    row_blocks,
+)
 
 # Setting of dask: bytes of a graph from which on it warns.
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
@@ -122,12 +128,8 @@ class ShardedSearch(DaskEstimator):
         """Have the partitions of X behind some shards."""
         with Tasks(self._resolve_client()) as tasks:
             partitions = make_partitions(tasks, X)
-            n_features = partitions.n_features
-            if shards and n_features != self.n_features_in_:
-                raise ValueError(
-                    f"X has {n_features} features, but {type(self).__name__} is "
-                    f"expecting {self.n_features_in_} features as input."
-                )
+            if shards:
+                self._check_features(X)
             model = self._make_local(random_state=seed, n_jobs=1)
             futures = tasks.compute(partitions.map(_index, model))
             # An index that could not be made says so now.
@@ -142,12 +144,14 @@ class ShardedSearch(DaskEstimator):
         if not shards:
             self._removed = np.empty(0, dtype=np.int64)
             self._dtype = np.result_type(partitions.dtype, np.float32)
-            self.n_features_in_ = n_features
-            vars(self).pop("feature_names_in_", None)
-            if partitions.feature_names is not None:
-                self.feature_names_in_ = partitions.feature_names
+            self.n_features_in_ = partitions.n_features
+            self._set_feature_names(partitions)
         self._set_shards([*shards, *added])
         return self
+
+    def _check_features(self, X):
+        """Raise if a collection has other features than the rows."""
+        validate_data(self, make_row(X), dtype=None, reset=False)
 
     def _set_shards(self, shards):
         """Search in these from now on."""
@@ -303,10 +307,7 @@ class ShardedSearch(DaskEstimator):
 
     def _search_blocks(self, X, k):
         """Answer for the blocks of a collection, when they are computed."""
-        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X must have the shape (n_queries, {self.n_features_in_})."
-            )
+        self._check_features(X)
         changed, shards = self._divided(), self._present()
         query = delayed(_query, pure=False, traverse=False)
         merge = delayed(_merge, pure=False, nout=2)

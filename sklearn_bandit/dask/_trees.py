@@ -93,10 +93,7 @@ class DaskTreesMixin(DaskEstimator):
             for name, value in fitted.items():
                 if name not in parameters:
                     setattr(self, name, value)
-            if partitions.feature_names is not None:
-                self.feature_names_in_ = partitions.feature_names
-            else:
-                vars(self).pop("feature_names_in_", None)
+            self._set_feature_names(partitions)
         return self
 
     def _fit_whole(self, tasks, local, partitions, workers):

@@ -17,7 +17,9 @@ WEIGHTS = RNG.random(3000)
 
 def make_swaps(metric="euclidean", weights=None):
     model = BanditKMedoids(3, metric=metric, n_jobs=1, random_state=0)
-    return SampledSwaps(model.fit(REFERENCES[:500]), REFERENCES, weights)
+    return SampledSwaps.in_random_order(
+        model.fit(REFERENCES[:500]), REFERENCES, weights
+    )
 
 
 def losses(swaps, medoids, arms):
@@ -67,7 +69,7 @@ def test_changes_do_not_depend_on_other_arms(monkeypatch):
 
 def test_leading_references_are_the_same():
     swaps = make_swaps(weights=WEIGHTS)
-    leading = swaps.leading(1024)
+    leading = swaps.leading(1024, swaps.model)
     assert len(leading.X) == leading.n_references == 1024
     for n in (512, 1024):
         means, _ = leading.changes(ARMS[:4], ARMS[4:], n)
@@ -80,7 +82,9 @@ def test_heavy_references_come_first():
     weights = np.ones(3000)
     weights[:64] = 100.0
     model = BanditKMedoids(3, batch_size=64, n_jobs=1, random_state=0)
-    swaps = SampledSwaps(model.fit(REFERENCES[:500]), REFERENCES, weights)
+    swaps = SampledSwaps.in_random_order(
+        model.fit(REFERENCES[:500]), REFERENCES, weights
+    )
     assert swaps.n_heavy == 64
     means, _ = swaps.changes(ARMS[:4], ARMS[4:], 512)
     all_means, _ = swaps.changes(ARMS[:4], ARMS[4:], 3000)

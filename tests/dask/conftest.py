@@ -3,8 +3,16 @@
 import gc
 
 import pytest
+from threadpoolctl import threadpool_limits
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Leave the cores to the workers: threads that wait for each other take time."""
+    with threadpool_limits(1, user_api="openmp"):
+        yield
 
 
 def _make_client(cluster):
@@ -15,7 +23,8 @@ def _make_client(cluster):
     with Client(cluster) as client:
         yield client
         client.wait_for_workers(2, timeout=30)
-        gc.collect()  # errors and what raised them refer to each other
+        if wait_until_empty(client, seconds=0.5):
+            gc.collect()  # errors and what raised them refer to each other
         left = wait_until_empty(client)
         assert not left, f"left on the cluster: {left}"
 
@@ -47,17 +56,24 @@ def processes():
         yield cluster
 
 
-@pytest.fixture
-def own_cluster():
-    """Return a client of a cluster that a test may damage."""
-    from distributed import Client, LocalCluster
+@pytest.fixture(scope="session")
+def mended():
+    """Return a cluster of two worker processes that are started again if killed."""
+    from distributed import LocalCluster
 
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def own_cluster(mended):
+    """Return a client of a cluster whose workers a test may kill."""
+    from distributed import Client
+
+    with Client(mended) as client:
+        client.wait_for_workers(2, timeout=60)
         yield client
 
 

@@ -25,7 +25,7 @@ def make_block(block_info=None):
 
 def make_collections():
     """Samples and classes that workers make."""
-    X = da.map_blocks(make_block, chunks=((10_000,) * 4, (8,)), dtype=float)
+    X = da.map_blocks(make_block, chunks=((5000,) * 4, (8,)), dtype=float)
     return X, (X[:, 0] + X[:, 1] > X[:, 2] * X[:, 3]).astype(int)
 
 

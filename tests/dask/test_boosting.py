@@ -7,7 +7,6 @@ import dask.array as da
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from threadpoolctl import threadpool_limits
 
 from sklearn_bandit import dask as sd
 from sklearn_bandit import ensemble
@@ -16,17 +15,14 @@ from sklearn_bandit.dask import (
     _boosting_summary,
     _hist_gradient_boosting,
 )
-from sklearn_bandit.ensemble import READABLE
+from sklearn_bandit.ensemble import MAX_LEAVES, READABLE
+from sklearn_bandit.ensemble._boosting._prediction.packed_forms import packed_boosters
 from sklearn_bandit.ensemble._boosting._sampling.array_rows import ArrayRows
+from sklearn_bandit.ensemble._boosting.fitting import BanditBoosting
+from sklearn_bandit.ensemble._boosting.policy import BoostingPolicy
 
 N = 20_000
 SMALL = {"batch_size": 1000, "max_iter": 20, "random_state": 0}
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    with threadpool_limits(1, user_api="openmp"):
-        yield
 
 
 @pytest.fixture
@@ -138,6 +134,48 @@ def test_held_out_rows_are_not_first_rows(client):
     options = {**SMALL, "solver": "mab", "max_iter": 1, "early_stopping": True}
     model = there(**options).fit(*collections(y))
     assert model.n_rows_moved_ == 5000 + 3000
+
+
+@pytest.mark.usefixtures("bins_of_first_rows")
+@pytest.mark.parametrize(
+    ("options", "n_joining"),
+    [
+        ({"max_leaf_nodes": MAX_LEAVES + 1}, N),
+        ({"early_stopping": True}, 18_000),
+        ({"max_rows": 19_000}, 19_000),
+    ],
+)
+def test_bins_and_trees_are_both_of_samples_or_not(
+    client, options, n_joining, monkeypatch
+):
+    """Without samples bins are those of the local class: from all of so few rows."""
+    there, here, y = pair("binary")
+    options = {**SMALL, "max_iter": 2, "early_stopping": False, **options}
+
+    def fit(model, least, *data):
+        policy = BoostingPolicy(min_sampling=least)
+        monkeypatch.setattr(BanditBoosting, "_sampling_policy", policy)
+        return model.fit(*data)
+
+    model = fit(there(**options), n_joining + 1, *collections(y))
+    assert model.n_rows_moved_ == N + n_joining
+    assert_array_equal(model.sample_sizes_, n_joining)
+    if "max_leaf_nodes" in options:
+        model = fit(there(**options), n_joining, *collections(y))
+        assert_array_equal(raw(model), raw(fit(here(**options), N, X, y)))
+    else:
+        model = fit(there(**options), n_joining, *collections(y))
+        assert model.n_rows_moved_ < N
+        assert max(model.sample_sizes_) < n_joining
+
+
+def test_another_fit_forgets_the_packed_trees(client):
+    there, _, y = pair("numbers")
+    model = there(**{**SMALL, "max_iter": 1}).fit(*collections(y))
+    model.predict(X)
+    assert model in packed_boosters._entries
+    model.fit(*collections(y))
+    assert model not in packed_boosters._entries
 
 
 @pytest.mark.parametrize("weighted", [False, True])

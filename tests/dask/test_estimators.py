@@ -3,7 +3,10 @@
 import inspect
 import pickle
 
+import dask.array as da
+import numpy as np
 import pytest
+from distributed import Client
 from sklearn.base import clone
 
 import sklearn_bandit
@@ -45,6 +48,31 @@ def test_clone_pickle_and_repr(name):
 def test_unknown_parameters_are_refused(name):
     with pytest.raises(TypeError, match="nonsense"):
         getattr(bandit_dask, name)(nonsense=1)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        bandit_dask.DecisionTreeClassifier(max_depth=2),
+        bandit_dask.HistGradientBoostingClassifier(
+            solver="mab", early_stopping=True, max_iter=2
+        ),
+        bandit_dask.BanditKMedoids(2, max_rows=100),
+        bandit_dask.BanditNearestNeighbors(1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_the_client_that_is_given(threads, model):
+    """It may be another than the current one, and have the samples."""
+    with Client(threads, set_as_default=False) as client:
+        X = client.persist(da.random.default_rng(0).normal(size=(600, 4), chunks=300))
+        y = client.persist((X[:, 0] > 0).astype(int))
+        model = clone(model).set_params(client=client).fit(X, y)
+        assert model.to_local().get_params().keys() <= model.get_params().keys()
+        if hasattr(model, "predict"):
+            assert np.isfinite(model.score(X, y))
+        assert hasattr(model, "score") == hasattr(model, "predict")
+        del model
 
 
 @pytest.mark.parametrize("name", NAMES)

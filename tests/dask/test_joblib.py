@@ -172,18 +172,3 @@ def test_searches(process_client):
         same = cross_validate(forest, X, Y, cv=2)["test_score"]
     np.testing.assert_array_equal(found["mean_test_score"], expected["mean_test_score"])
     np.testing.assert_array_equal(same, scores)
-
-
-def test_ray():
-    ray = pytest.importorskip("ray")
-    from ray.util.joblib import register_ray
-
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        register_ray()
-        local = FORESTS[0].fit(X, Y)
-        with joblib.parallel_backend("ray", n_jobs=2):
-            other = RandomForestClassifier(**local.get_params()).fit(X, Y)
-        assert_same_forest(other, local)
-    finally:
-        ray.shutdown()

@@ -8,10 +8,11 @@ import pytest
 from dask_data import bytes_received
 from distributed import wait
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import pairwise_distances_argmin
 
 from sklearn_bandit import cluster
 from sklearn_bandit import dask as sd
-from sklearn_bandit.dask._kmedoids_rounds import references_of
+from sklearn_bandit.dask._kmedoids_rounds import Rounds, references_of
 from sklearn_bandit.dask._placement import share_out
 
 N, N_FEATURES, N_CLUSTERS = 12_000, 6, 5
@@ -53,7 +54,7 @@ def test_many_samples(client, weighted):
         sd.BanditKMedoids(N_CLUSTERS, max_rows=1500, random_state=0).fit(
             cut(chunks), sample_weight=cut(5000, WEIGHTS) if weighted else None
         )
-        for chunks in (5000, (1, 0, 4999, 7000), 700)
+        for chunks in (5000, (1, 0, 4999, 7000), 1700)
     ]
     for model in models:
         assert model.n_rounds_ >= 1
@@ -68,7 +69,7 @@ def test_many_samples(client, weighted):
         assert models[0].score(cut(3000)) == pytest.approx(-models[0].inertia_)
 
 
-def test_swaps_go_across_clusters(client):
+def test_swaps_go_across_clusters(client, monkeypatch):
     """As good as local where medoids have to leave the clusters that a sample has.
 
     With swaps within clusters alone the loss is .5% above that of the local class.
@@ -76,12 +77,23 @@ def test_swaps_go_across_clusters(client):
     rng = np.random.default_rng(3)
     centres = rng.standard_normal((15, 20))
     rows = centres[rng.integers(15, size=20_000)] + rng.standard_normal((20_000, 20))
-    ratios = []
-    for seed in range(4):
+    firsts, run = [], Rounds.run
+
+    def noted(self, *args):
+        firsts.append(self.medoids)
+        return run(self, *args)
+
+    monkeypatch.setattr(Rounds, "run", noted)
+    ratios, n_left = [], 0
+    for seed in range(2):
         local = cluster.BanditKMedoids(N_CLUSTERS, random_state=seed).fit(rows)
         model = sd.BanditKMedoids(N_CLUSTERS, max_rows=1000, random_state=seed)
         ratios.append(model.fit(cut(4000, rows)).inertia_ / local.inertia_)
+        left = np.unique(pairwise_distances_argmin(model.cluster_centers_, firsts[-1]))
+        n_left += N_CLUSTERS - len(left)
     assert np.mean(ratios) <= 1.001
+    # Two medoids end in one cluster of a sample, and another cluster has none.
+    assert n_left > 0
 
 
 @pytest.mark.parametrize("metric", ["manhattan", "cosine", "chebyshev"])
@@ -99,6 +111,38 @@ def test_metrics(client, metric):
     assert models[0].inertia_ <= 1.001 * local.inertia_
 
 
+def test_no_swaps(client):
+    """The loss is still that of all samples."""
+    model = sd.BanditKMedoids(N_CLUSTERS, max_rows=500, max_iter=0, random_state=0)
+    with pytest.warns(Warning, match="max_iter"):
+        model.fit(cut(4000))
+    assert_allclose(model.inertia_, loss_of(model), rtol=1e-9)
+
+
+def test_prediction_computes_no_other_labels(client, monkeypatch):
+    model = sd.BanditKMedoids(N_CLUSTERS, max_rows=500, random_state=0).fit(cut(3000))
+    predict, lengths = cluster.BanditKMedoids.predict, []
+
+    def noted(self, X):
+        lengths.append(len(X))
+        return predict(self, X)
+
+    monkeypatch.setattr(cluster.BanditKMedoids, "predict", noted)
+    labels = model.predict(cut(6000)).compute()
+    assert sorted(lengths) == [1, 6000, 6000]
+    assert_array_equal(labels, model.to_local().labels_)
+
+
+def test_another_fit_forgets_names(client):
+    pd = pytest.importorskip("pandas")
+    dd = pytest.importorskip("dask.dataframe")
+    names = list("abcdef")
+    frame = dd.from_pandas(pd.DataFrame(X[:900], columns=names), npartitions=2)
+    model = sd.BanditKMedoids(2, random_state=0).fit(frame)
+    assert list(model.feature_names_in_) == names
+    assert not hasattr(model.fit(cut(900, X[:900])), "feature_names_in_")
+
+
 def test_one_cluster(client):
     """The medoid of all rows is the best of the last few, to the last digit."""
     model = sd.BanditKMedoids(1, max_rows=1500, random_state=0).fit(cut(5000))
@@ -109,7 +153,7 @@ def test_one_cluster(client):
 def test_samples_without_weight_are_no_medoids(client):
     """The samples that were medoids, for example."""
     weights = np.ones(N)
-    for _ in range(3):
+    for _ in range(2):
         model = sd.BanditKMedoids(N_CLUSTERS, max_rows=1500, random_state=0)
         model.fit(cut(4000), sample_weight=cut(4000, weights))
         assert (weights[model.medoid_indices_] == 1.0).all()
@@ -118,9 +162,7 @@ def test_samples_without_weight_are_no_medoids(client):
 
 def test_blocks_in_memory_move_once(process_client):
     """Half of them, if one worker has all; the model is the same."""
-    expected = sd.BanditKMedoids(N_CLUSTERS, max_rows=1500, random_state=0).fit(
-        cut(700)
-    )
+    expected = sd.BanditKMedoids(N_CLUSTERS, max_rows=1500, random_state=0).fit(cut(N))
     worker = min(process_client.nthreads())
     blocks = process_client.persist(cut(1000), workers=[worker])
     wait(blocks)

@@ -10,7 +10,7 @@ from sklearn_bandit import dask as bandit_dask
 from sklearn_bandit import ensemble, tree
 from sklearn_bandit.dask import _large_trees, _trees
 
-N = 60_000
+N = 30_000
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N + 5000, 5)).astype(np.float32)
 X[::9, 3] = np.nan
@@ -21,11 +21,11 @@ TEST = slice(N, None)
 
 @pytest.fixture
 def small_memory(monkeypatch):
-    """A tenth of the rows fits a worker; nodes of 500 rows of a sample are split."""
+    """A tenth of the rows fits a worker; nodes of 250 rows of a sample are split."""
     monkeypatch.setattr(
-        _trees, "list_workers", lambda tasks: [_trees.Worker("", 1, 6000 * 101)]
+        _trees, "list_workers", lambda tasks: [_trees.Worker("", 1, 3000 * 101)]
     )
-    monkeypatch.setattr(_large_trees, "MIN_ROWS", 500)
+    monkeypatch.setattr(_large_trees, "MIN_ROWS", 250)
 
 
 def test_classes_and_partitions(client, small_memory):
@@ -35,7 +35,7 @@ def test_classes_and_partitions(client, small_memory):
         bandit_dask.DecisionTreeClassifier(max_depth=12, random_state=0).fit(
             as_dask(X[:N], sizes), as_dask(Y[:N], sizes)
         )
-        for sizes in (20_000, (1, 29_999, 0, 30_000))
+        for sizes in (10_000, (1, 14_999, 0, 15_000))
     ]
     assert_same_tree(*fitted)
     assert_counts(fitted[0], N)
@@ -57,7 +57,7 @@ def test_real_targets_and_partitions(client, small_memory):
         bandit_dask.DecisionTreeRegressor(max_depth=8, random_state=0).fit(
             as_dask(X[:N], sizes), as_dask(SCORE[:N], sizes)
         )
-        for sizes in (20_000, (777, 29_223, 30_000))
+        for sizes in (10_000, (777, 14_223, 15_000))
     ]
     assert_same_tree(*fitted)
     assert_counts(fitted[0], N)
@@ -88,13 +88,13 @@ def assert_counts(fitted, n_samples):
 @pytest.mark.parametrize("name", ["RandomForestClassifier", "ExtraTreesRegressor"])
 def test_forests(client, small_memory, name):
     y = Y if name.endswith("Classifier") else SCORE
-    parameters = {"n_estimators": 15, "random_state": 0, "max_depth": 10}
+    parameters = {"n_estimators": 8, "random_state": 0, "max_depth": 10}
     local = getattr(ensemble, name)(**parameters).fit(X[:N], y[:N])
     fitted = [
         getattr(bandit_dask, name)(**parameters).fit(
             as_dask(X[:N], sizes), as_dask(y[:N], sizes)
         )
-        for sizes in (20_000, (29_000, 31_000))
+        for sizes in (10_000, (14_000, 16_000))
     ]
     assert_same_forest(*fitted)
     assert fitted[0].score(X[TEST], y[TEST]) == pytest.approx(
@@ -126,16 +126,16 @@ def test_draws_do_not_depend_on_parts():
 def test_what_needs_all_samples(client, small_memory, parameters):
     forest = bandit_dask.RandomForestClassifier(**parameters)
     with pytest.raises(ValueError, match="needs all samples in the memory of one"):
-        forest.fit(as_dask(X, 20_000), as_dask(Y, 20_000))
+        forest.fit(as_dask(X, 10_000), as_dask(Y, 10_000))
 
 
 def test_infinite_values_and_weights_are_refused(client, small_memory):
     infinite = X.copy()
-    infinite[40_001, 0] = np.inf
+    infinite[20_001, 0] = np.inf
     estimator = bandit_dask.DecisionTreeRegressor(max_depth=2, random_state=0)
     with pytest.raises(ValueError, match="infinity"):
-        estimator.fit(as_dask(infinite, 20_000), as_dask(SCORE, 20_000))
-    weights = da.ones(len(X), chunks=20_000)
+        estimator.fit(as_dask(infinite, 10_000), as_dask(SCORE, 10_000))
+    weights = da.ones(len(X), chunks=10_000)
     with pytest.raises(ValueError, match="sample_weight needs all samples"):
-        estimator.fit(as_dask(X, 20_000), as_dask(SCORE, 20_000), weights)
+        estimator.fit(as_dask(X, 10_000), as_dask(SCORE, 10_000), weights)
     assert not hasattr(estimator, "tree_")

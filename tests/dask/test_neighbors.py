@@ -69,6 +69,20 @@ def test_partitions_are_added(client, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_features_have_the_same_names(client, name):
+    pd = pytest.importorskip("pandas")
+    dd = pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(ROWS[:, :3], columns=list("abc"))
+    search = getattr(sd, name)(random_state=0).fit(dd.from_pandas(frame, npartitions=2))
+    other = dd.from_pandas(frame[list("cab")], npartitions=2)
+    with pytest.raises(ValueError, match="feature names should match"):
+        search.partial_fit(other)
+    with pytest.raises(ValueError, match="feature names should match"):
+        search.kneighbors(other)
+    assert search.n_samples_fit_ == 600
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_rows_as_queries(client, name):
     search = getattr(sd, name)(n_neighbors=3, random_state=0).fit(cut((1, 299, 300)))
     one = getattr(neighbors, name)(n_neighbors=3, random_state=0).fit(ROWS)

@@ -91,7 +91,7 @@ def test_any_partitions(threads, name):
     with Client(threads):
         expected = {weighted: fit(name, [(N,)] * 3, weighted) for weighted in (0, 1)}
 
-        @settings(max_examples=6, deadline=None, derandomize=True)
+        @settings(max_examples=4, deadline=None, derandomize=True)
         @given(
             sizes=st.tuples(row_cuts(), row_cuts(), row_cuts()),
             weighted=st.booleans(),

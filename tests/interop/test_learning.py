@@ -80,6 +80,25 @@ def test_imbalanced_learn(samples):
     assert model.fit(X[rare], y[rare]).score(X, y) > 0.7
 
 
+@tool("ray", "forests grow through joblib's backend")
+def test_ray(samples):
+    import joblib
+    import ray
+    from ray.util.joblib import register_ray
+
+    local = ensemble.RandomForestClassifier(6, random_state=0).fit(*samples)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        register_ray()
+        with joblib.parallel_backend("ray", n_jobs=2):
+            forest = ensemble.RandomForestClassifier(6, random_state=0).fit(*samples)
+    finally:
+        ray.shutdown()
+    for one, other in zip(forest.estimators_, local.estimators_, strict=True):
+        assert_array_equal(one.tree_.threshold, other.tree_.threshold)
+        assert_array_equal(one.tree_.value, other.tree_.value)
+
+
 @tool("pandas", "frames in, names kept")
 def test_pandas(samples):
     import pandas

@@ -126,7 +126,6 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
             )
             self._set_seeds()
             self._fit_rows(train, held_out, known_categories, shown)
-        packed_boosters.forget(self)
         return self
 
     def _preprocess_training(self, X):
@@ -201,15 +200,7 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
             if isinstance(self.loss, BaseLoss)
             else get_loss(self, train.sample_weight)
         )
-        self.do_early_stopping_ = (
-            self._sampling_policy.stops_early(train.n_samples) or held_out is not None
-            if isinstance(self.early_stopping, str)
-            else self.early_stopping
-        )
-        self._use_validation_data = (
-            self.validation_fraction is not None or held_out is not None
-        )
-        if self.do_early_stopping_ and self._use_validation_data and held_out is None:
+        if self._holds_out(train.n_samples, held_out is not None):
             train, held_out = self._hold_out(train)
 
         n_threads = start_threads(None)
@@ -229,6 +220,7 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
         self.train_score_ = np.asarray(self.train_score_)
         self.validation_score_ = np.asarray(self.validation_score_)
         self.sample_sizes_ = np.asarray(self.sample_sizes_, dtype=np.int64)
+        packed_boosters.forget(self)
 
     def _constraints(self, n_features):
         """Constraints on features in the order of the preprocessed matrix."""
@@ -244,6 +236,18 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
             "monotonic_cst": monotonic,
             "interaction_cst": check_interaction_cst(self, n_features),
         }
+
+    def _holds_out(self, n_samples, has_held_out):
+        """Decide about early stopping; return whether it takes some of the rows."""
+        self.do_early_stopping_ = (
+            self._sampling_policy.stops_early(n_samples) or has_held_out
+            if isinstance(self.early_stopping, str)
+            else self.early_stopping
+        )
+        self._use_validation_data = self.validation_fraction is not None or has_held_out
+        return (
+            self.do_early_stopping_ and self._use_validation_data and not has_held_out
+        )
 
     def _hold_out(self, rows):
         """Split into training and validation part, as scikit-learn does."""
@@ -341,6 +345,28 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
             held_out.join_all()
         return EarlyStopping(self, booster, held_out, is_warm, n_threads)
 
+    def _samples_rows(self, n_samples, n_rarest):
+        """Whether trees are grown on samples of the rows.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows that are not held out.
+        n_rarest : int
+            Those of the rarest class; all of them in regression.
+        """
+        can_route = (
+            self.max_leaf_nodes is not None and self.max_leaf_nodes <= MAX_LEAVES
+        )
+        if self.solver == "mab" and not can_route:
+            raise ValueError(
+                f"solver='mab' needs max_leaf_nodes of at most {MAX_LEAVES}, got "
+                f"{self.max_leaf_nodes}."
+            )
+        if self.solver != "auto":
+            return self.solver == "mab"
+        return can_route and self._sampling_policy.samples_rows(n_samples, n_rarest)
+
     def _make_booster(self, data, **options):
         """Make what adds the trees."""
         options |= {
@@ -353,19 +379,8 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
             "l2_regularization": self.l2_regularization,
             "max_features": self.max_features,
         }
-        can_route = (
-            self.max_leaf_nodes is not None and self.max_leaf_nodes <= MAX_LEAVES
-        )
-        if self.solver == "mab" and not can_route:
-            raise ValueError(
-                f"solver='mab' needs max_leaf_nodes of at most {MAX_LEAVES}, got "
-                f"{self.max_leaf_nodes}."
-            )
         n_rarest = data.source.count_rarest() if is_classifier(self) else data.n_samples
-        samples = can_route and self._sampling_policy.samples_rows(
-            data.n_samples, n_rarest
-        )
-        if self.solver == "exact" or (self.solver == "auto" and not samples):
+        if not self._samples_rows(data.n_samples, n_rarest):
             return Booster(data, **options)
         return SampledBooster(
             data,
