@@ -28,8 +28,8 @@ class SamplingPolicy:
     min_rows_auto: int = 50_000
 
     # First batches that a sampled node must hold: a sample that is most of the node
-    # saves nothing (`quality.trees.cut_over`). The thesis's rule is there for comparison
-    # and samples as soon as it can.
+    # saves nothing (`quality.trees.cut_over`). The thesis's rule is there for
+    # comparison and samples as soon as it can.
     min_batches: int = 4
     min_batches_thesis: int = 2
 
