@@ -91,7 +91,7 @@ def make_swaps(n_samples=3_000):
     model = BanditKMedoids(3, n_jobs=2, random_state=0)
     X = make_samples(2 * n_samples)[0]
     model.fit(X[:500])
-    return SampledSwaps(model, X[:n_samples]), X[-3:], X[n_samples:-3]
+    return SampledSwaps.in_random_order(model, X[:n_samples]), X[-3:], X[n_samples:-3]
 
 
 def sampled_swaps():
