@@ -55,8 +55,8 @@ help:
 	@echo "make coverage          which Python lines the tests run, at least 95%"
 	@echo "make lint              what pre-commit runs (ruff, cython-lint, codespell), and mypy"
 	@echo "make format            let ruff mend what it can"
-	@echo "make docs              HTML documentation in doc/_build/html"
-	@echo "make docs-links        whether the links of the documentation lead somewhere"
+	@echo "make docs              HTML documentation in doc/_build/html, links inside checked"
+	@echo "make docs-links        whether the links that lead outside lead somewhere"
 	@echo "make bench NAME=...    a named benchmark; without NAME, the list"
 	@echo "make bench-report NAMES=... measure, and store for the documentation"
 	@echo "make bench-thesis      the thesis's tables and figures, measured again and stored"
@@ -194,12 +194,13 @@ format: $(VENV)/.lint
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
+# Links inside the site need no network.
 docs: $(VENV)/.built $(VENV)/.extra-docs $(VENV)/.extra-dask
 	$(VENV)/bin/sphinx-build -n -W --keep-going -b html doc doc/_build/html
-
-# Inside the site first, which needs no network; the gallery is not run again for the rest.
-docs-links: docs
 	$(VENV)/bin/python .ci/inside_links.py doc/_build/html
+
+# Those that lead outside; the gallery is not run again.
+docs-links: docs
 	$(VENV)/bin/sphinx-build -b linkcheck -D plot_gallery=0 doc doc/_build/linkcheck
 
 bench: $(VENV)/.built $(VENV)/.extra-bench $(VENV)/.extra-dask

@@ -1,6 +1,13 @@
 """Tables of stored results that are joined or turned for the documentation."""
 
+import json
+from pathlib import Path
+
 import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "doc/performance.rst"
+RESULTS = ROOT / "benchmarks/results"
 
 
 @pytest.fixture(scope="module")
@@ -43,3 +50,26 @@ def test_columns_become_rows(tables):
     turned = tables.transposed(table("scores", ["a", 1], ["b", 2], columns=["", "x"]))
     assert turned["columns"] == ["", "a", "b"]
     assert turned["rows"] == [["x", 1, 2]]
+
+
+def test_every_table_with_other_libraries_is_on_the_page(import_extension):
+    """Races come by themselves (``benchmark-peers``)."""
+    package = import_extension("result_formats").package
+    listed = PAGE.read_text().split()
+    absent = [
+        path.stem
+        for path in sorted(RESULTS.glob("*.json"))
+        if not path.stem.startswith("thesis.")
+        and path.stem not in listed
+        and any(map(package, texts_of_tables(json.loads(path.read_text()))))
+    ]
+    assert absent == []
+
+
+def texts_of_tables(stored):
+    """Yield the headings and texts in the tables of a benchmark."""
+    for record in stored["records"]:
+        if "columns" in record:
+            yield from record["columns"]
+            for row in record["rows"]:
+                yield from (cell for cell in row if isinstance(cell, str))

@@ -257,7 +257,8 @@ class BenchmarkPlot(ResultsDirective):
 FAMILIES = {
     "forest": "Trees and forests",
     "boosting": "Boosting",
-    "quality": "Boosting, to a given loss",
+    "quality": "Boosting on samples",
+    "categories": "Categories",
     "predict": "Prediction",
     "kmedoids": "k-medoids",
     "neighbors": "Nearest neighbours",

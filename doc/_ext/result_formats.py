@@ -12,6 +12,8 @@ DISTURBED = 0.05
 
 # Other libraries: how contenders are called that come from them, and their packages.
 PEERS = {
+    "lightgbm.dask": "lightgbm",
+    "xgboost.dask": "xgboost",
     "scikit-learn-intelex": "scikit-learn-intelex",
     "scikit-learn": "scikit-learn",
     "sklearn": "scikit-learn",
