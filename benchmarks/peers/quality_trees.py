@@ -221,6 +221,10 @@ def tied_root(seed):
 
 ROOTS = {"one feature (2%)": clear_root, "near tie": tied_root, **SETS}
 
+# Rows of these that a root has: as many as it takes to sample it on the flights, which
+# have eight features.
+N_ROOT_ROWS = 600_000
+
 
 def gain_of(stump):
     """Decrease in impurity by the root's split, on all rows."""
@@ -256,7 +260,7 @@ def roots(options):
         # Roots outside the rule, roots sampled, insertions.
         counts = np.zeros((len(rules), 3))
         for seed in range(n_trials):
-            X, y = make(seed)
+            X, y = (part[:N_ROOT_ROWS] for part in make(seed))
             kind = "Regressor" if y.dtype.kind == "f" else "Classifier"
             stump = getattr(tree, f"DecisionTree{kind}")(max_depth=1, random_state=seed)
             exact = clone(stump).set_params(solver="exact").fit(X, y)
@@ -331,12 +335,13 @@ def sampled_from(n_rows):
 
 
 # Rows from which on nodes are sampled; None for the default.
-SAMPLED_FROM = (8_000, 32_000, 128_000, 512_000, None)
+SAMPLED_FROM = (8_000, 32_000, 64_000, 128_000, 512_000, None)
 
 # Features, how many are drawn in each node, and whether targets are real.
 SEARCHES = (
-    *((n, None, is_real) for n in (8, 28, 54) for is_real in (False, True)),
-    (28, 9, False),
+    *((n, None, is_real) for n in (8, 16, 28, 54) for is_real in (False, True)),
+    *((28, 9, is_real) for is_real in (False, True)),
+    (30, 5, False),
     (8, 2, False),
 )
 
