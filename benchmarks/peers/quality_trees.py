@@ -151,7 +151,7 @@ def summarise(name, model, found):
         p = ttest_1samp(differences, 0.0).pvalue
     verdict = "MISSED" if p < LEVEL else "met"
     if p >= LEVEL and abs(mean) > LARGEST_DIFFERENCE:
-        # Trees of a forest draw other features: differences are noise, and large.
+        # Below one node that is split otherwise all is noise, and may be large.
         verdict = "not told from 0"
     if not mab[:, 3].any():
         verdict = "nothing sampled"
