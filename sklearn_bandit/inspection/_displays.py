@@ -251,12 +251,17 @@ class RacingDisplay(_Display):
 class InsertionsDisplay(_Display):
     """What the levels of a tree cost, in insertions, with sampling and without.
 
+    An insertion is one row in the histogram of one feature. So a level shows how much
+    of the data its nodes have read, all features together: neither how many rows each
+    of them has looked at, nor seconds.
+
     Parameters
     ----------
     depths : ndarray of shape (n_levels,)
         The levels, the root's is 0.
     insertions : dict of str to ndarray of shape (n_levels,)
-        For each solver, insertions into histograms at each level.
+        For each solver, insertions into histograms at each level: those of a tree that
+        ends there less those of a tree that ends one level above.
 
     Attributes
     ----------
@@ -272,8 +277,10 @@ class InsertionsDisplay(_Display):
     >>> from sklearn.datasets import make_classification
     >>> from sklearn_bandit.inspection import InsertionsDisplay
     >>> from sklearn_bandit.tree import DecisionTreeClassifier
-    >>> X, y = make_classification(30_000, random_state=0)
-    >>> tree = DecisionTreeClassifier(random_state=0)
+    >>> X, y = make_classification(30_000, 60, random_state=0)
+    >>> tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
+    >>> tree.n_sampled_nodes_ > 0  # otherwise the two curves are one
+    True
     >>> display = InsertionsDisplay.from_estimator(
     ...     tree, X, y, max_depth=4
     ... )  # doctest: +SKIP
@@ -301,7 +308,9 @@ class InsertionsDisplay(_Display):
         estimator : estimator
             A tree or a forest of this package. It is not changed. Give it a
             `random_state`: its trees of different depths must be the same where they
-            overlap.
+            overlap. (Very shallow trees of many rows search a part of these, see the
+            :ref:`design notes <design_trees>`. The first level that does not is shown
+            with what those above it were spared.)
         X, y : array-like
             The samples and targets.
         max_depth : int, default=8
@@ -376,12 +385,14 @@ class SpeedQualityDisplay(_Display):
     Examples
     --------
     >>> from sklearn.datasets import make_classification
-    >>> from sklearn_bandit.ensemble import RandomForestClassifier
     >>> from sklearn_bandit.inspection import SpeedQualityDisplay
-    >>> X, y = make_classification(30_000, random_state=0)
-    >>> forest = RandomForestClassifier(5, max_depth=5, random_state=0)
+    >>> from sklearn_bandit.tree import DecisionTreeClassifier
+    >>> X, y = make_classification(30_000, 60, random_state=0)
+    >>> tree = DecisionTreeClassifier(max_depth=5, random_state=0)
+    >>> tree.fit(X[:20_000], y[:20_000]).n_sampled_nodes_ > 0  # delta has a part in it
+    True
     >>> display = SpeedQualityDisplay.from_estimator(
-    ...     forest, X, y, param_range=[0.0, 0.01, 0.5], cv=3
+    ...     tree, X, y, param_range=[0.0, 0.01, 0.5], cv=3
     ... )  # doctest: +SKIP
     """
 

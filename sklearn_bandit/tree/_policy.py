@@ -39,19 +39,18 @@ class SamplingPolicy:
     # pays for a sample whose size hardly depends on the node's. What is left to
     # be spared grows with the rows and with the features; what it costs weighs
     # the less, the more features there are. So a node is sampled if its rows
-    # times the square of the features are as many as this. One thread, 1,000,000
-    # rows, depth 8, time by the rows from which on nodes are sampled, beside
-    # exact (`quality.trees.cut_over`): two classes, 8 features 1.31 (8,000
-    # rows), 1.00 (128,000), 0.90 (512,000); 16 features 1.12, 0.95, 1.00; 54
-    # features 1.07, 0.82 (covertype, whose features differ clearly: 0.70, 0.92).
+    # times the square of the features are as many as this. 1,000,000 rows, depth
+    # 8, processor time by the rows from which on nodes are sampled, beside exact
+    # (`quality.trees.cut_over`): two classes, all of 8 features 1.31 (8,000
+    # rows), 1.00 (128,000), 0.90 (512,000); of 16 1.12, 0.95, 1.00; of 54 1.07
+    # (8,000), 0.82 (128,000).
     min_rows_by_square: int = 1 << 25
 
     # The same where targets are real, and the rows from which on such nodes are
     # sampled however many features there are. Losses cost more than those of
-    # classes (10 to 12 insertions of an exact search each, 3 with classes): with
-    # 8 features 1.54 (8,000 rows), 1.17 (128,000) and 1.04 (512,000), with 28
-    # features 1.30, 1.09 and 0.99, with 54 features 1.17 (8,000), 0.79 (64,000)
-    # and 0.92 (256,000).
+    # classes (10 to 12 insertions of an exact search each, 3 with classes): all of
+    # 8 features 1.54 (8,000 rows), 1.17 (128,000) and 1.04 (512,000), of 28 1.30,
+    # 1.09 and 0.99, of 54 1.17 (8,000) and 0.79 (64,000) (`quality.trees.cut_over`).
     #
     # Both are for trees that subtract. Those grown best first, with random
     # thresholds or within a budget, which is one of insertions, do not: see
@@ -61,11 +60,10 @@ class SamplingPolicy:
 
     # The same where a part of the features is drawn, and features that must be
     # drawn. Exact trees cannot subtract then; but most of a few features may be
-    # noise, with which a sample finds nothing. One tree, depth 8: two classes, 5
-    # of 30 drawn 1.31 (16,000 rows) and 1.12 (256,000), 9 of 28 drawn 1.13
-    # (16,000), 1.06 (32,000) and 1.02 (128,000); covertype, 7 of 54 drawn 0.68
-    # (16,000) and 0.73 (32,000). Real targets: 9 of 28 drawn 1.20 (16,000), 1.04
-    # (32,000), 1.00 (128,000).
+    # noise, with which a sample finds nothing. Two classes, 9 of 28 features drawn
+    # 1.06 (32,000 rows) and 1.02 (128,000); real targets 1.04 and 1.00. With 5 of 30
+    # drawn samples cost more than they save, from however many rows on
+    # (`quality.trees.cut_over`).
     min_rows_by_square_drawn: int = 1 << 20
     min_rows_by_square_drawn_real: int = 1 << 22
     min_drawn: int = 6

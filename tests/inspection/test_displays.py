@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from early_policy import early_policy
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs, make_classification
 from sklearn.exceptions import NotFittedError
@@ -81,15 +82,25 @@ def test_other_searches_are_no_race():
         RacingDisplay.from_estimator(full)
 
 
+class SampledTree(DecisionTreeClassifier):
+    """A tree that samples nodes of fewer rows than it does otherwise."""
+
+    _sampling_policy = early_policy()
+
+
 def test_insertions_of_levels_sum_to_those_of_the_tree(samples):
-    tree = DecisionTreeClassifier(random_state=0)
+    tree = SampledTree(random_state=0)
     figure, ax = plt.subplots()
     display = InsertionsDisplay.from_estimator(tree, *samples, max_depth=3, ax=ax)
     assert display.ax_ is ax
     assert display.figure_ is figure
+    totals = {}
     for line, solver in zip(display.lines_, ["mab", "exact"], strict=True):
-        fitted = DecisionTreeClassifier(max_depth=3, solver=solver, random_state=0)
-        assert sum(line.get_ydata()) == fitted.fit(*samples).n_insertions_
+        fitted = SampledTree(max_depth=3, solver=solver, random_state=0)
+        totals[solver] = fitted.fit(*samples).n_insertions_
+        assert sum(line.get_ydata()) == totals[solver]
+    # Were the solver ignored, the curves would be one.
+    assert totals["mab"] < totals["exact"]
     assert not hasattr(tree, "tree_")
 
 
@@ -99,7 +110,7 @@ def test_insertions_are_those_of_our_trees(samples):
 
 
 def test_speed_and_quality(samples):
-    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    tree = SampledTree(max_depth=3, random_state=0)
     display = SpeedQualityDisplay.from_estimator(
         tree, *samples, param_range=[0.0, 0.1], cv=3
     )
@@ -108,6 +119,10 @@ def test_speed_and_quality(samples):
     means = display.scores.mean(axis=1)
     np.testing.assert_allclose(display.lines_[0].get_ydata(), means)
     assert display.plot() is display
+    deeper = SpeedQualityDisplay.from_estimator(
+        tree, *samples, param_name="max_depth", param_range=[1, 3], cv=3
+    )
+    assert deeper.scores[0].mean() < deeper.scores[1].mean() == means[0]
 
 
 def test_silhouettes():

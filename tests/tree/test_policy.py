@@ -45,6 +45,29 @@ def test_trees_follow_the_policy_of_their_estimator(estimator, data):
     assert estimator.fit(*data).n_insertions_ == before
 
 
+@pytest.mark.parametrize(
+    ("n_features", "is_sampled"), [(8, False), (20, False), (60, True)]
+)
+def test_default_trees_insert_no_more_than_exact_ones(n_features, is_sampled):
+    # With few features exact trees subtract what sampled ones would have to insert.
+    for seed in range(3):
+        X, y = make_classification(
+            50_000,
+            n_features,
+            n_informative=min(n_features, 8),
+            n_redundant=0,
+            random_state=seed,
+        )
+        mab, exact = (
+            tree.DecisionTreeClassifier(solver=solver, max_depth=6, random_state=0).fit(
+                X, y
+            )
+            for solver in ("mab", "exact")
+        )
+        assert (mab.n_sampled_nodes_ > 0) == is_sampled
+        assert mab.n_insertions_ <= 1.03 * exact.n_insertions_
+
+
 def test_is_frozen():
     with pytest.raises(FrozenInstanceError):
         SamplingPolicy().min_rows = 1
@@ -57,9 +80,11 @@ def test_is_frozen():
         ("Classifier", 8, 8, 524_288),
         ("Classifier", 28, 28, 42_799),
         ("Classifier", 784, 784, 8_192),
+        ("Classifier", 36, 6, 29_127),
         ("Classifier", 54, 7, 21_399),
         ("Classifier", 784, 28, 8_192),
         ("Regressor", 8, 8, 2_097_152),
+        ("Regressor", 28, 28, 171_196),
         ("Regressor", 54, 54, 64_000),
         ("Regressor", 28, 9, 51_781),
     ],
