@@ -369,7 +369,8 @@ class Losses:
             )
             for start in starts
         )
-        losses = np.concatenate(parts).reshape(len(features), len(references))
+        losses = np.concatenate(parts, dtype=np.float64)
+        losses = losses.reshape(len(features), len(references))
         self.n_predictions += n_pairs
         first = features[self.n_used[features] == 0]
         self._shifts[first] = losses[self.n_used[features] == 0].mean(axis=1)

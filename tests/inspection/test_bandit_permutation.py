@@ -281,6 +281,16 @@ def test_intervals_are_about_the_mean(offset):
     np.testing.assert_allclose(search.radii(features, 0.1), quantile * error, rtol=0.01)
 
 
+def test_single_precision():
+    model, X, y = planted(3000, 5, 2, seed=0)
+    model.coef_ = model.coef_.astype(np.float32)
+    X, y = X.astype(np.float32), y.astype(np.float32)
+    options = {"scoring": "neg_mean_absolute_error", "random_state": 0}
+    mean = permutation_importance(model, X, y, **options).importances_mean
+    near = bandit_permutation_importance(model, X, y, tol=0.05, **options)
+    np.testing.assert_allclose(near.importances_mean, mean, atol=0.05)
+
+
 @pytest.mark.parametrize("scale", [1e40, 1e60])
 def test_losses_whose_powers_overflow(regression, scale):
     _, X, y = regression
