@@ -101,12 +101,12 @@ def interrupt():
         signal.signal(signal.SIGINT, before)
 
 
-def draw_rare_products(rng, d, share, noise=1.0):
-    """Draw two atoms, as rows, and a vector; the products of the second are rare.
+def draw_rare_products(rng, d, share, noise=1.0, n_others=1, others=0.8):
+    """Draw atoms, as rows, and a vector; the products of the last atom are rare.
 
-    Neither the vector nor the atoms are sparse. The second atom has its part of the
+    Neither the vector nor the atoms are sparse. The last atom has its part of the
     product where the vector is large, in a few coordinates, and noise where the vector
-    is small. The first one is flat, and its product is smaller.
+    is small. The others are flat, and their products are smaller, by a factor.
     """
     signs = rng.choice([-1.0, 1.0], d)
     order = rng.permutation(d)
@@ -116,9 +116,9 @@ def draw_rare_products(rng, d, share, noise=1.0):
     best[large[: int(share * len(large))]] = 1.0
     n_noise = int(0.4 * len(small))
     best[small[:n_noise]] = noise * rng.standard_normal(n_noise)
-    flat = rng.uniform(0.5, 1.5, d)
-    flat *= 0.8 * (best @ vector) / (flat @ vector)
-    return np.stack([flat, best]) * signs, vector * signs
+    flat = rng.uniform(0.5, 1.5, (n_others, d))
+    flat *= others * (best @ vector) / (flat @ vector)[:, None]
+    return np.vstack([flat, best]) * signs, vector * signs
 
 
 @pytest.fixture

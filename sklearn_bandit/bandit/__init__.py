@@ -28,6 +28,7 @@ from ._fold_radius import FoldDifferences as FoldDifferences
 from ._fold_radius import SampleMoments as SampleMoments
 from ._fold_radius import fold_radius as fold_radius
 from ._fold_radius import sample_moments as sample_moments
+from ._moments import sums_of_powers as sums_of_powers
 from ._quantile_table import quantile_table
 from ._quantiles import normal_quantile, student_quantile
 from ._radii import (

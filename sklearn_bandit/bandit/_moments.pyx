@@ -6,6 +6,8 @@ large common mean does not cancel the digits of a small variance.
 
 from cython cimport floating
 
+import numpy as np
+
 from sklearn_bandit._core.simd cimport simd_void
 
 
@@ -37,6 +39,37 @@ cdef void add_moments(
     sums[0] += sum_1
     sums[1] += sum_2
     sums[2] += sum_4
+
+
+def sums_of_powers(const double[:, ::1] costs, const double[::1] shifts):
+    """Sums of powers for Python, as in `add_moments`.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n_arms, n_references)
+        Costs of some arms.
+    shifts : ndarray of shape (n_arms,)
+        Subtracted first from the costs of each arm, against cancellation.
+
+    Returns
+    -------
+    ndarray of shape (n_arms, 3)
+        Sums of the first, second and fourth powers of the costs of each arm.
+    """
+    cdef double[:, ::1] sums = np.zeros((costs.shape[0], 3))
+    cdef Py_ssize_t i
+
+    if shifts.shape[0] != costs.shape[0]:
+        raise ValueError(
+            f"Expected the shifts of {costs.shape[0]} arms, got {shifts.shape[0]}."
+        )
+    if costs.shape[1] > 0:
+        with nogil:
+            for i in range(costs.shape[0]):
+                add_moments(
+                    &costs[i, 0], NULL, costs.shape[1], shifts[i], &sums[i, 0]
+                )
+    return np.asarray(sums)
 
 
 cdef simd_void centred_powers(

@@ -139,6 +139,8 @@ class BanditKMedoids(
         `n_clusters="auto"` has tried.
     inertia_ : float
         Sum of the (weighted) distances of the samples to their medoids.
+    algorithm_ : {"bandit", "eager", "pam"}
+        The algorithm of the fit: what "auto" stood for. "pam" samples nothing.
     n_iter_ : int
         SWAP iterations run.
     n_swaps_ : int
@@ -359,6 +361,7 @@ class BanditKMedoids(
                 "The sum of the weighted distances is beyond the range of double "
                 "precision: divide sample_weight by its maximum."
             )
+        self.algorithm_ = algorithm
         self.n_iter_ = best.n_iter
         self.n_swaps_ = best.n_swaps
         self.n_distance_evaluations_ = n_calls

@@ -257,7 +257,9 @@ cdef inline_void _add_run(
     """Sum a run in registers; `own` has the control variate's planes, and V_l's.
 
     With `group` and `swap` known to the compiler, sums that are not added to any plane
-    are not computed.
+    are not computed. The powers are not those of `bandit._moments`, which reads the
+    costs of one arm: here costs are never stored, and the powers of LANES arms are
+    summed while their distances are in registers.
     """
     cdef floats d, x, a, b, f, a_1, a_2, a_4, b_1, b_2, b_4, f_1, f_2, product
     cdef Py_ssize_t _strip, p

@@ -63,8 +63,8 @@ class BanditKMedoids(
     n_rounds_ : int
         Rounds of swaps with all samples.
     **attributes : object
-        As for the local class; `n_iter_`, `n_swaps_` and `n_distance_evaluations_` are
-        those of the sample.
+        As for the local class; `algorithm_`, `n_iter_`, `n_swaps_` and
+        `n_distance_evaluations_` are those of the sample.
 
     See Also
     --------

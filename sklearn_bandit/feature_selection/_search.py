@@ -174,7 +174,8 @@ def _tails(estimate, share):
 class _Pairs:
     """Moments of the differences of influences, of some features to others.
 
-    Powers of differences are expanded: matrix products give those of all pairs.
+    Powers of differences are expanded: matrix products give those of all pairs, which
+    `bandit._moments` would take one by one.
 
     Parameters
     ----------

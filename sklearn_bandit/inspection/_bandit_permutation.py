@@ -21,7 +21,14 @@ from sklearn.utils.random import sample_without_replacement
 from .._compat import Interval, validate_params
 from .._core.typing import RandomState
 from .._core.validation import check_weights
-from ..bandit import bernstein_radius, best_arm, effective_size, paired_radius
+from ..bandit import (
+    bernstein_radius,
+    best_arm,
+    effective_size,
+    paired_radius,
+    split_delta,
+    sums_of_powers,
+)
 from ._permutation import MAX_SEED
 from ._sample_scores import SampleScores
 
@@ -148,7 +155,9 @@ def bandit_permutation_importance(
     -----
     Features are told apart by Student intervals of paired differences, see
     :func:`~sklearn_bandit.bandit.best_arm`: large losses on so few rows that a batch
-    may see none of them are believed not to exist.
+    may see none of them are believed not to exist. Where losses of a feature are almost
+    all the same, its interval rests on the largest loss that one row can have: known
+    for the accuracy, taken from the losses seen so far for all other scores.
 
     Examples
     --------
@@ -262,8 +271,9 @@ class Losses:
         self.before = scores.of_all(X)
         self.n_predictions = n_rows
         self.n_rounds = 0
-        self.largest = 0.0
+        self.largest = 0.0  # loss so far, of any feature
         self.n_used = np.zeros(n_features)
+        self._shifts = np.full(n_features, np.nan)  # about which powers are summed
         self._sums = np.zeros((3, n_features))  # of powers 1, 2, 4
         self._used = np.empty(0, dtype=np.intp)
 
@@ -305,18 +315,21 @@ class Losses:
     def means(self):
         """Mean loss of every feature."""
         with np.errstate(invalid="ignore"):
-            return self._sums[0] / self.n_used
+            return self._shifts + self._sums[0] / self.n_used
 
     def radii(self, features, delta):
         """Confidence radius of the mean of each of the features.
 
-        Where too few losses differ from zero for a Student interval, the largest loss
-        of any feature so far bounds what one may be, in Bernstein's inequality.
+        Where too few losses differ for a Student interval, Bernstein's inequality takes
+        its place. Its bound on the losses is known in advance for the accuracy. For
+        other scores it is the largest loss of any feature so far: it is *assumed* that
+        no other is larger, and nothing is said while all losses are zero.
         """
         n_total = self.n_references
         n_rounds = 1 + max(0, ceil(log2(n_total / BATCH_SIZE)))
-        share = delta / (n_rounds * len(self.n_used))
-        variances = self._variances()
+        share = split_delta(delta, len(self.n_used), 1, n_rounds)
+        variances, means = self._variances(), self.means()
+        bound = self.scores.largest_loss()
         radii = np.zeros(len(features))
         for i, feature in enumerate(features):
             n = self.n_used[feature]
@@ -328,7 +341,9 @@ class Losses:
             size = effective_size(self._sums[1, feature], self._sums[2, feature])
             radii[i] = paired_radius(variances[feature], n, size, share, n_total)
             if not np.isfinite(radii[i]):
-                reach = self.largest + abs(self._sums[0, feature] / n)
+                reach = 2 * bound
+                if bound == inf and self.largest > 0.0:
+                    reach = self.largest + abs(means[feature])
                 radii[i] = bernstein_radius(
                     variances[feature], reach, n, share, n_total
                 )
@@ -354,11 +369,13 @@ class Losses:
             )
             for start in starts
         )
-        losses = np.concatenate(parts).reshape(len(features), len(references))
+        losses = np.concatenate(parts, dtype=np.float64)
+        losses = losses.reshape(len(features), len(references))
         self.n_predictions += n_pairs
+        first = features[self.n_used[features] == 0]
+        self._shifts[first] = losses[self.n_used[features] == 0].mean(axis=1)
         self.n_used[features] += len(references)
-        for power, sums in zip((1, 2, 4), self._sums, strict=True):
-            sums[features] += (losses**power).sum(axis=1)
+        self._sums[:, features] += sums_of_powers(losses, self._shifts[features]).T
         self.largest = max(self.largest, np.abs(losses).max())
         return losses
 

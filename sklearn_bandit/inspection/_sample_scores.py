@@ -1,5 +1,7 @@
 """What every held-out row contributes to a score, for any rows in any order."""
 
+from math import inf
+
 import numpy as np
 from sklearn import metrics
 from sklearn.metrics import check_scoring, make_scorer
@@ -87,6 +89,12 @@ class SampleScores:
         if not abs(abs(values.mean()) - score) <= TOLERANCE * (1 + score):
             raise ValueError(REFUSED.format(self._metric.__name__))
         return values
+
+    def largest_loss(self):
+        """Return how much the score of one row may fall; infinite if not known."""
+        if self._metric is not metrics.accuracy_score:
+            return inf
+        return 1.0 if self.weight is None else float(self.weight.max())
 
     def _contributions(self, y_true, y_pred, **options):
         y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)

@@ -16,6 +16,7 @@ from sklearn.utils import assert_all_finite, check_random_state
 from .._compat import Interval, StrOptions, _fit_context, check_is_fitted, validate_data
 from .._core.documentation import DocumentationLinkMixin
 from .._core.unchanged import unchanged_on_failure
+from ..bandit import split_delta
 from ._coefficients import Coefficients
 from ._elimination import Elimination
 from ._gram import Gram, OutOfRange
@@ -396,9 +397,9 @@ class BanditMatchingPursuit(
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
         return int(seed)
 
-    def _step_delta(self, n_atoms, n_steps):
-        """Return the error probability of one step."""
-        return self.delta / (n_steps if self.tol is None else n_atoms)
+    def _step_delta(self, n_steps):
+        """Return the error probability of one step; all its atoms share it."""
+        return split_delta(self.delta, 1, 1, n_steps)
 
     def _guess_supports(self, gram, elimination, columns, n_steps, tols):
         """Guess by sampled coefficients which atoms will be chosen for the signals.
@@ -426,14 +427,14 @@ class BanditMatchingPursuit(
             signal,
             n_steps,
             -1.0 if tol is None else tol,
-            self._step_delta(elimination.n_atoms, n_steps),
+            self._step_delta(n_steps),
             min(MAX_ROWS_SAMPLED, elimination.n_rows),
             n_rows,
         )
 
     def _pursue(self, gram, elimination, coefficients, signal, n_steps, tol):
         """Choose atoms for one signal; False if there are too few."""
-        delta = self._step_delta(gram.n_atoms, n_steps)
+        delta = self._step_delta(n_steps)
         for _ in range(n_steps):
             if tol is not None and gram.residual(coefficients, signal) <= tol:
                 break

@@ -115,7 +115,7 @@ class MIPSPredictor(
     classes_ : ndarray of shape (n_classes,)
         Its classes.
     search_ : BanditMIPS or BanditNearestNeighbors
-        The search over the weights.
+        The search over the weights. A BanditMIPS counts `n_multiplications_`.
     n_features_in_ : int
         Number of features of the input.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

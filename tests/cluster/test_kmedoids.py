@@ -161,6 +161,18 @@ def test_random_init(init, algorithm):
     np.testing.assert_array_equal(best.medoid_indices_, again.medoid_indices_)
 
 
+@pytest.mark.parametrize(("n_samples", "used"), [(3_000, "pam"), (3_001, "eager")])
+def test_the_algorithm_of_a_fit_is_told(n_samples, used):
+    X = np.random.default_rng(0).standard_normal((n_samples, 2))
+    model = BanditKMedoids(2, max_iter=1, n_jobs=1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert model.fit(X).algorithm_ == used
+        # Equal samples are one.
+        assert model.fit(np.repeat(X[:30], 120, axis=0)).algorithm_ == "pam"
+        assert small("bandit").fit(X[:100]).algorithm_ == "bandit"
+
+
 def test_given_init_is_where_the_path_starts(brute_force_pam):
     D = pairwise_distances(X_IRIS[:60])
     path = brute_force_pam(D, 3, init=[1, 2, 50])

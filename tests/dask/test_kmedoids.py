@@ -38,6 +38,7 @@ def test_few_samples_are_local(client):
     assert_array_equal(model.medoid_indices_, local.medoid_indices_)
     assert model.inertia_ == local.inertia_
     assert model.n_rounds_ == 0
+    assert model.algorithm_ == local.algorithm_ == "pam"
     assert_array_equal(model.labels_.compute(), local.labels_)
     assert_array_equal(model.to_local().labels_, local.labels_)
     again = pickle.loads(pickle.dumps(model))

@@ -10,8 +10,11 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from sklearn_bandit.bandit import student_quantile
 from sklearn_bandit.inspection import bandit_permutation_importance
+from sklearn_bandit.inspection._bandit_permutation import Losses
 
 N_FEATURES = 12
 
@@ -231,6 +234,75 @@ def test_features_without_any_effect_are_known_soon():
     assert (result.importances_mean[2:] == 0).all()
     assert (result.importances_high[2:] > 0).all()
     assert result.n_predictions < X.size / 2
+
+
+@pytest.mark.parametrize(
+    ("Tree", "scoring"),
+    [
+        (DecisionTreeClassifier, "accuracy"),
+        (DecisionTreeRegressor, "neg_mean_squared_error"),
+    ],
+)
+def test_bounds_where_a_batch_sees_no_loss(Tree, scoring):
+    """One row in 370 matters: half of the first batches show no effect at all."""
+    for seed in range(6):
+        X = np.random.default_rng(seed).standard_normal((6000, 3))
+        y = (X[:, 0] > 3).astype(int)
+        model = Tree(max_depth=1).fit(X, y)
+        options = {"scoring": scoring, "n_repeats": 1, "random_state": seed}
+        mean = permutation_importance(model, X, y, **options).importances_mean
+        found = bandit_permutation_importance(model, X, y, tol=0.05, **options)
+        assert (found.importances_low <= mean + 1e-12).all()
+        assert (found.importances_high >= mean - 1e-12).all()
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_intervals_are_about_the_mean(offset):
+    """A mean that all losses share says nothing of their spread."""
+    losses = offset + np.random.default_rng(0).standard_normal((2, 5000))
+
+    class Scores:
+        of_all = staticmethod(lambda X: np.zeros(len(X)))
+        largest_loss = staticmethod(lambda: np.inf)
+
+    search = Losses(Scores(), np.zeros((5000, 2)), np.arange(5000)[None], None)
+    search._losses = lambda features, references, start, stop: losses[
+        features[:, None], references
+    ].ravel()[start:stop]
+    features = np.arange(2)
+    for batch in np.arange(1000).reshape(4, 250):
+        search(features, batch)
+    seen = losses[:, :1000]
+    np.testing.assert_allclose(search.means(), seen.mean(axis=1), rtol=1e-12)
+    error = seen.std(axis=1, ddof=1) * np.sqrt(1 / 1000 - 1 / 5000)
+    np.testing.assert_allclose(search.standard_errors(), error, rtol=1e-6)
+    # About 1,000 / 3 degrees of freedom, of normal losses.
+    quantile = student_quantile(0.1 / (2 * 6), 1000 / 3)
+    np.testing.assert_allclose(search.radii(features, 0.1), quantile * error, rtol=0.01)
+
+
+def test_single_precision():
+    model, X, y = planted(3000, 5, 2, seed=0)
+    model.coef_ = model.coef_.astype(np.float32)
+    X, y = X.astype(np.float32), y.astype(np.float32)
+    options = {"scoring": "neg_mean_absolute_error", "random_state": 0}
+    mean = permutation_importance(model, X, y, **options).importances_mean
+    near = bandit_permutation_importance(model, X, y, tol=0.05, **options)
+    np.testing.assert_allclose(near.importances_mean, mean, atol=0.05)
+
+
+@pytest.mark.parametrize("scale", [1e40, 1e60])
+def test_losses_whose_powers_overflow(regression, scale):
+    _, X, y = regression
+    large = Ridge().fit(X[:100], y[:100] * scale)
+    options = {"scoring": "neg_mean_squared_error", "random_state": 0}
+    mean = permutation_importance(large, X, y * scale, **options).importances_mean
+    top = bandit_permutation_importance(large, X, y * scale, k=3, **options)
+    assert set(top.selected) == set(np.argsort(-mean)[:3])
+    near = bandit_permutation_importance(
+        large, X, y * scale, tol=0.1 * mean.max(), **options
+    )
+    np.testing.assert_allclose(near.importances_mean, mean, atol=0.1 * mean.max())
 
 
 def test_tolerance_of_a_selection():

@@ -75,8 +75,11 @@ def test_failures_of_sparse_queries(layout):
 
 
 @pytest.mark.parametrize("noise", [0.3, 1.0])
-def test_failures_where_the_mass_of_the_products_is_rare(rare_products, noise):
-    """Counted over fits: all queries of one fit share its sample of coordinates."""
+def test_guards_where_the_mass_of_the_products_is_rare(rare_products, noise):
+    """Counted over fits: all queries of one fit share its sample of coordinates.
+
+    The products differ too little for the sample, and the guards must notice.
+    """
     rng = np.random.default_rng(0)
     n_fits, delta, n_failed = 200, 0.001, 0
     for seed in range(n_fits):
@@ -85,6 +88,27 @@ def test_failures_where_the_mass_of_the_products_is_rare(rare_products, noise):
         search = BanditMIPS(1, delta=delta, random_state=seed).fit(atoms)
         n_failed += search.kneighbors(query[None])[1][0, 0] != 1
     assert binom.sf(n_failed - 1, n_fits, delta) > 0.01
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "weighted"])
+def test_failures_where_rare_products_are_sampled(rare_products, sampling):
+    """The same where the products differ by enough: samples decide, not the guards."""
+    n_fits, n_others, deltas = 40, 9, (0.1, 0.01)
+    n_failed, counts = dict.fromkeys(deltas, 0), []
+    for seed in range(n_fits):
+        drawn = rare_products(
+            np.random.default_rng(seed), 100_000, 0.1, 0.3, n_others, others=0.2
+        )
+        atoms, query = (each.astype(np.float32) for each in drawn)
+        search = BanditMIPS(1, sampling=sampling, random_state=seed).fit(atoms)
+        search._may_give_up = False
+        for delta in deltas:
+            found = search.set_params(delta=delta).kneighbors(query[None])[1][0, 0]
+            n_failed[delta] += found != n_others
+            counts.append(search.n_multiplications_[0])
+    for delta in deltas:
+        assert binom.sf(n_failed[delta] - 1, n_fits, delta) > 0.01
+    assert np.mean(counts) < 0.3 * atoms.size
 
 
 def test_weighted_sampling_is_unbiased():

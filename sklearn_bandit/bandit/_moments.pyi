@@ -1,0 +1,3 @@
+import numpy as np
+
+def sums_of_powers(costs: np.ndarray, shifts: np.ndarray) -> np.ndarray: ...
