@@ -1,6 +1,7 @@
 """Clusterings by k-medoids, and the loss of their medoids."""
 
 import numpy as np
+from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances
 
 from sklearn_bandit.cluster import BanditKMedoids
@@ -51,6 +52,16 @@ def one_batch_pam(X, options, k=K):
         return np.asarray(model.fit(X).medoid_indices_)
 
     return Contender(run, needs="onebatch")
+
+
+def kmeans(X, k=K):
+    """Scikit-learn's KMeans; the samples nearest to its means stand for medoids."""
+
+    def run(seed):
+        centers = KMeans(k, n_init=1, random_state=seed).fit(X).cluster_centers_
+        return pairwise_distances(centers, X).argmin(axis=1)
+
+    return run
 
 
 def loss(X, metric="euclidean"):

@@ -309,10 +309,15 @@ COLUMNS = {
 }
 
 
+# Seeds of each model. The data are the same.
+N_SEEDS = 5
+
+
 @benchmark("categories.accuracy", data=["adult", "flights2001_3m"])
 def accuracy(options):
     """Scores on new samples of forests and boosting, of ours and of others."""
-    rows, distances = [], []
+    n_seeds = options.rounds or N_SEEDS
+    means, errors, distances = [], [], []
     for name, make in SETS.items():
         if not options.wants(name):
             continue
@@ -323,18 +328,31 @@ def accuracy(options):
             if not isinstance(fit, Contender):
                 fit = Contender(fit)
             if fit.is_installed:
-                found[key] = score(fit.run(0))
-        rows.append([name, *(found.get(key) for key, _ in COLUMNS.values())])
+                found[key] = np.array([score(fit.run(seed)) for seed in range(n_seeds)])
+        mean = {key: scores.mean() for key, scores in found.items()}
+        error = {key: _standard_error(scores) for key, scores in found.items()}
+        means.append([name, *(mean.get(key) for key, _ in COLUMNS.values())])
+        errors.append([name, n_seeds])
+        errors[-1] += [error.get(key) for key, _ in COLUMNS.values()]
         best = {
-            kind: max((found[key], title) for title, key in members if key in found)
+            kind: max((mean[key], title) for title, key in members if key in mean)
             for kind, members in _by_kind().items()
         }
         others, which = best["other"]
         gaps = [100 * (best[kind][0] - others) for kind in ("forest", "boosting")]
-        default = 100 * (found["sklearn-bandit"] - others)
+        default = 100 * (mean["sklearn-bandit"] - others)
         distances.append([name, which, others, default, *gaps])
     yield Table(
-        "100 trees: accuracy, or R2 of 200 categories", ["data", *COLUMNS], rows
+        "100 trees: accuracy, or R2 of 200 categories",
+        ["data", *COLUMNS],
+        means,
+        note="Means over the seeds of the models.",
+    )
+    yield Table(
+        "standard errors of these means, over the seeds",
+        ["data", "seeds", *COLUMNS],
+        errors,
+        note="0 where a model makes no use of its seed.",
     )
     yield Table(
         "points above the best of one-hot columns, LightGBM and CatBoost",
@@ -349,6 +367,13 @@ def accuracy(options):
         distances,
         note="The best forest is that of three of ours, chosen by these scores.",
     )
+
+
+def _standard_error(scores):
+    """Return that of a mean; None where a single score does not tell."""
+    if len(scores) == 1:
+        return None
+    return scores.std(ddof=1) / np.sqrt(len(scores))
 
 
 def _by_kind():

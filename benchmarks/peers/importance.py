@@ -14,6 +14,7 @@ from sklearn.feature_selection import f_classif, f_regression, mutual_info_class
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import Ridge
 
+from sklearn_bandit.ensemble import RandomForestRegressor
 from sklearn_bandit.feature_selection import BanditSelectKBest
 from sklearn_bandit.inspection import (
     _bandit_permutation,
@@ -179,6 +180,8 @@ def guarantee(options):
     n_seeds = 200 if options.rounds is None else options.rounds
     rows = []
     for name, case in CASES.items():
+        if not options.wants(name):
+            continue
         wrong, share = [], []
         for seed in range(n_seeds):
             is_wrong, used = case(seed)
@@ -215,6 +218,18 @@ def _intervals_case(seed):
     return ((mean < low) | (mean > high)).any(), found.n_predictions / (len(X) * 31)
 
 
+def _out_of_bag_case(seed):
+    X, y = planted(3000, 20, 6, 0.3, seed)
+    forest = RandomForestRegressor(10, max_depth=8, n_jobs=1, random_state=seed)
+    forest.fit(X, y)
+    common = {"oob": True, "n_repeats": 1, "random_state": seed}
+    full = bandit_permutation_importance(forest, X, y, **common)
+    found = bandit_permutation_importance(forest, X, y, k=3, delta=DELTA, **common)
+    best = np.argsort(-full.importances_mean)[:3]
+    share = found.n_predictions / full.n_predictions
+    return set(found.selected) != set(best), share
+
+
 def _selection_case(score, is_real, n_effects=6):
     def case(seed):
         X, target = planted(12_000, 16, n_effects, 0.3, seed)
@@ -231,6 +246,7 @@ def _selection_case(score, is_real, n_effects=6):
 CASES = {
     "permutation importance, k": _permutation_case,
     "permutation importance, any interval": _intervals_case,
+    "out-of-bag permutation importance, k": _out_of_bag_case,
     "mutual information, classes": _selection_case("mutual_info", False),
     "mutual information, real": _selection_case("mutual_info", True),
     "F, classes": _selection_case("f", False),

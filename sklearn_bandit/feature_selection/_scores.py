@@ -15,6 +15,15 @@ import numpy as np
 # What rounding leaves of the variance of a constant, relative to the mean square.
 CONSTANT = 1e-13
 
+# Values that F sums at once, 1 MB of double precision: they stay in the cache for all
+# sums. On 100,000 x 500 eight times as many took 1.9 times the processor time.
+BLOCK_VALUES = 1 << 17
+
+# Up to this many classes their sums are a matrix product with indicators; of more, each
+# feature has its own. On 100,000 x 500 the product took a third of the processor time
+# with 2 classes, and .6 with 64.
+MAX_INDICATORS = 64
+
 
 @dataclass
 class Estimate:
@@ -90,6 +99,7 @@ class MutualInformation:
         return influences
 
     def _binned(self, values, features):
+        values = np.ascontiguousarray(values)
         codes = np.empty(values.shape, dtype=np.uint8)
         for i, feature in enumerate(features):
             codes[i] = np.searchsorted(self.edges[feature], values[i], side="right")
@@ -134,15 +144,13 @@ class _ExplainedVariance:
         self.n_sums = n_sums
         self._n = 0
         self._rows = np.empty(0, dtype=np.intp)
-        self._values = None
+        self._samples = []
 
     def add(self, values, features, rows):
         """Take the values, one line a feature, of new rows."""
         self._rows = np.concatenate([self._rows, rows])
-        values = self._sum(values, rows)
-        if len(self._rows) > len(rows):
-            values = np.concatenate([self._values, values], axis=1)
-        self._values = values
+        self._samples.append(values)
+        self._sum(values, rows)
 
     def add_last(self, values, features, rows):
         """Take rows for the values only: there will be no more estimates."""
@@ -150,7 +158,7 @@ class _ExplainedVariance:
 
     def keep(self, kept):
         """Go on with the features at these positions."""
-        self._values = self._values[kept]
+        self._samples = [values[kept] for values in self._samples]
         self._centre, self._scale = self._centre[kept], self._scale[kept]
         self._totals, self._by_target = self._totals[kept], self._by_target[kept]
 
@@ -160,26 +168,32 @@ class _ExplainedVariance:
         return Estimate(ratio, np.full(len(ratio), self._freedom()), 1 - ratio)
 
     def _sum(self, values, rows):
-        """Standardise values and add them to the sums."""
-        values = values.astype(np.float64)
+        """Add standardised values to the sums."""
         if self._n == 0:
-            self._centre = values.mean(axis=1, keepdims=True)
-            scale = np.abs(values - self._centre).max(axis=1, keepdims=True)
+            self._centre = values.mean(axis=1, dtype=np.float64)
+            scale = np.abs(values - self._centre[:, None]).max(axis=1)
             self._scale = np.where(scale > 0, scale, 1.0)
             self._totals = np.zeros((len(values), 2))
             self._by_target = np.zeros((len(values), self.n_sums))
-        values -= self._centre
-        values /= self._scale
         self._n += len(rows)
-        self._totals[:, 0] += values.sum(axis=1)
-        self._totals[:, 1] += np.einsum("ij,ij->i", values, values)
-        self._sum_by_target(values, self.target[rows])
-        return values
+        step = max(1, BLOCK_VALUES // len(values))
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            # In the order of memory: one line a row.
+            block = values[:, part].T.astype(np.float64)
+            block -= self._centre
+            block /= self._scale
+            self._totals[:, 0] += block.sum(axis=0)
+            self._totals[:, 1] += np.einsum("ij,ij->j", block, block)
+            self._sum_by_target(block, self.target[rows[part]])
 
-    def _centred(self, places):
-        """Ratios, centred values and variances of some features, as columns."""
-        ratio, mean, variance = (each[places, None] for each in self._moments())
-        return ratio, self._values[places] - mean, np.where(variance > 0, variance, 1.0)
+    def _standardised(self, places):
+        """Values of some features in all rows of the sample, one line a feature."""
+        lines = np.concatenate([values[places] for values in self._samples], axis=1)
+        lines = np.ascontiguousarray(lines, dtype=np.float64)
+        lines -= self._centre[places, None]
+        lines /= self._scale[places, None]
+        return lines
 
     def _ratios(self, explained):
         """Explained share of the variance, with the means and variances."""
@@ -205,16 +219,33 @@ class BetweenClasses(_ExplainedVariance):
 
     def influences(self, places):
         """What each row adds to the scores of the features at these positions."""
-        ratio, gaps, safe = self._centred(places)
-        between = self._gaps_of_classes()[places][:, self.target[self._rows]]
-        return (2 * gaps * between - between**2 - ratio * gaps**2) / safe
+        ratio, mean, variance = self._moments()
+        variance[variance == 0] = 1.0
+        of_classes = self._gaps_of_classes() + mean[:, None]
+        labels = self.target[self._rows]
+        lines = self._standardised(places)
+        # What a row adds to the variance between the classes is what it adds to all of
+        # it, less what it adds within its class.
+        for line, i in zip(lines, places, strict=True):
+            within = line - of_classes[i].take(labels)
+            within *= within
+            line -= mean[i]
+            line *= line
+            line *= 1 - ratio[i]
+            line -= within
+            line /= variance[i]
+        return lines
 
     def _freedom(self):
         return np.count_nonzero(self._counts) - 1.0
 
-    def _sum_by_target(self, values, labels):
+    def _sum_by_target(self, block, labels):
         self._counts += np.bincount(labels, minlength=self.n_sums)
-        for sums, each in zip(self._by_target, values, strict=True):
+        if self.n_sums <= MAX_INDICATORS:
+            indicators = labels == np.arange(self.n_sums)[:, None]
+            self._by_target += (indicators.astype(np.float64) @ block).T
+            return
+        for sums, each in zip(self._by_target, block.T, strict=True):
             sums += np.bincount(labels, each, minlength=self.n_sums)
 
     def _gaps_of_classes(self):
@@ -240,20 +271,26 @@ class SquaredCorrelation(_ExplainedVariance):
 
     def influences(self, places):
         """What each row adds to the scores of the features at these positions."""
-        ratio, gaps, safe = self._centred(places)
+        ratio, mean, variance = self._moments()
+        variance[variance == 0] = 1.0
         shift, spread = self._target_moments()
         target = self.target[self._rows] - shift
+        square = target**2 / spread
         # The derivatives of a covariance and of two variances.
-        slope = self._covariances()[places, None] / spread
-        influences = (2 * gaps * slope * target - ratio * gaps**2) / safe
-        return influences - ratio * target**2 / spread
+        slope = self._covariances() / spread
+        lines = self._standardised(places)
+        for line, i in zip(lines, places, strict=True):
+            line -= mean[i]
+            line *= (2 * slope[i] * target - ratio[i] * line) / variance[i]
+            line -= ratio[i] * square
+        return lines
 
     def _freedom(self):
         return 1.0
 
-    def _sum_by_target(self, values, target):
+    def _sum_by_target(self, block, target):
         self._target_totals += target.sum(), target @ target
-        self._by_target[:, 0] += values @ target
+        self._by_target[:, 0] += target @ block
 
     def _target_moments(self):
         shift, square = self._target_totals / self._n

@@ -19,6 +19,9 @@ GIVE_UP_SAMPLE = 0.25
 # Influences that are computed at once, 256 MB; more are not sampled either.
 MAX_INFLUENCES = 1 << 25
 
+# Influences whose powers are computed at once, 1 MB: they stay in the cache.
+BLOCK_INFLUENCES = 1 << 17
+
 # Differences of influences that are no larger than this, by their squares and relative
 # to the influences, are those of copies.
 COPY_ROUNDING = 1e-9
@@ -95,7 +98,8 @@ def select(X, score, order, k, delta):
         features = features[kept]
         if len(features) <= k:
             break
-        score.keep(kept)
+        if len(kept) < len(corrected):
+            score.keep(kept)
     is_exact = n_used == n_total
     if not is_exact and (len(features) > k or delta == 0):
         step = max(1, MAX_VALUES // len(features))
@@ -123,10 +127,10 @@ def _may_sample(n_used, n_total, n_features):
 
 
 def _lines(X, rows, features):
-    """Values of rows, one line a feature."""
+    """Values of rows, one line a feature: a view of their copy in the order of X."""
     if len(features) == X.shape[1]:
-        return np.ascontiguousarray(X[rows].T)
-    return np.ascontiguousarray(X[np.ix_(rows, features)].T)
+        return X[rows].T
+    return X[np.ix_(rows, features)].T
 
 
 def _eliminate(score, k, share, rows):
@@ -185,15 +189,22 @@ class _Pairs:
 
     def __init__(self, first, second):
         self._n = first.shape[1]
-        first_2, second_2 = first**2, second**2
-        both_2 = first_2.sum(axis=1)[:, None] + second_2.sum(axis=1)
-        seconds = both_2 - 2 * (first @ second.T)
-        fourths = np.einsum("ij,ij->i", first_2, first_2)[:, None]
-        fourths = fourths + np.einsum("ij,ij->i", second_2, second_2)
-        fourths += 6 * (first_2 @ second_2.T)
-        first_2 *= first
-        second_2 *= second
-        fourths -= 4 * (first_2 @ second.T + first @ second_2.T)
+        shape = len(first), len(second)
+        both_2, seconds, fourths = (np.zeros(shape) for _ in range(3))
+        step = max(1, BLOCK_INFLUENCES // len(second))
+        for start in range(0, self._n, step):
+            part = slice(start, start + step)
+            one, two = first[:, part], second[:, part]
+            one_2, two_2 = one**2, two**2
+            both_2 += one_2.sum(axis=1)[:, None] + two_2.sum(axis=1)
+            seconds -= 2 * (one @ two.T)
+            fourths += np.einsum("ij,ij->i", one_2, one_2)[:, None]
+            fourths += np.einsum("ij,ij->i", two_2, two_2)
+            fourths += 6 * (one_2 @ two_2.T)
+            one_2 *= one
+            two_2 *= two
+            fourths -= 4 * (one_2 @ two.T + one @ two_2.T)
+        seconds += both_2
         # Copies cannot be told apart; what rounding leaves of them says nothing.
         self._are_distinct = seconds > COPY_ROUNDING * both_2
         self._seconds, self._fourths = seconds, fourths

@@ -29,6 +29,11 @@ from ..bandit import (
     split_delta,
     sums_of_powers,
 )
+from ._out_of_bag import (
+    OutOfBagScores,
+    check_training_set,
+    out_of_bag_estimator,
+)
 from ._permutation import MAX_SEED
 from ._sample_scores import SampleScores
 
@@ -62,6 +67,7 @@ MAX_KEPT_LOSSES = 1 << 25
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="right"),
         ],
+        "oob": ["boolean"],
     },
     prefer_skip_nested_validation=True,
 )
@@ -79,6 +85,7 @@ def bandit_permutation_importance(
     random_state: RandomState = None,
     sample_weight: ArrayLike | None = None,
     max_samples: float = 1.0,
+    oob: bool = False,
 ) -> Bunch | dict[str, Bunch]:
     """Permutation importance of features, as exact as the question asks for.
 
@@ -96,7 +103,8 @@ def bandit_permutation_importance(
     estimator : object
         A fitted estimator.
     X : array-like of shape (n_samples, n_features)
-        Data that it was not fitted on. Data frames are handed on as such.
+        Data that it was not fitted on. Data frames are handed on as such. With `oob`
+        the data that it was fitted on, in the same order.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), or None
         Targets. None for unsupervised estimators, without `k` and `tol` only.
     scoring : str, callable, list, tuple, dict or None, default=None
@@ -123,7 +131,12 @@ def bandit_permutation_importance(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples in the score.
     max_samples : int or float, default=1.0
-        Samples to draw, once, or their share.
+        Samples to draw, once, or their share. With `oob` all of them.
+    oob : bool, default=False
+        Whether each sample is judged by the trees alone that have not drawn it:
+        `estimator` is a forest of this package or of scikit-learn, fitted on X with
+        ``bootstrap=True``. Samples that all trees have drawn are left out. The full
+        computation is that of the score of the out-of-bag predictions.
 
     Returns
     -------
@@ -148,8 +161,8 @@ def bandit_permutation_importance(
     See Also
     --------
     sklearn.inspection.permutation_importance : The full computation.
-    oob_permutation_importance : The same for a forest, on the samples that each tree
-        has not seen. No data need be held out for it; it computes everything.
+    oob_permutation_importance : Breiman's measure for a forest: the mean over single
+        trees, each scored on the samples that it has not drawn. It computes everything.
 
     Notes
     -----
@@ -173,7 +186,20 @@ def bandit_permutation_importance(
     >>> result.n_predictions < X.size / 10
     True
     """
-    if not hasattr(X, "iloc"):
+    if sample_weight is not None:
+        sample_weight = check_weights(sample_weight, X)
+    kind_of_scores = SampleScores
+    if oob:
+        if isinstance(max_samples, Integral) or max_samples < 1.0:
+            raise ValueError("With oob all samples are used: max_samples must be 1.0.")
+        X = check_training_set(estimator, X, y)
+        estimator, judged = out_of_bag_estimator(estimator)
+        X, y, sample_weight = (
+            None if each is None else np.asarray(each)[judged]
+            for each in (X, y, sample_weight)
+        )
+        kind_of_scores = OutOfBagScores
+    elif not hasattr(X, "iloc"):
         X = check_array(X, ensure_all_finite="allow-nan", dtype=None)
     check_consistent_length(X, y)
     n_samples, n_features = X.shape
@@ -184,8 +210,6 @@ def bandit_permutation_importance(
         n_drawn = max(int(max_samples * n_samples), 1)
     elif max_samples > n_samples:
         raise ValueError(f"max_samples={max_samples} must be <= n_samples={n_samples}.")
-    if sample_weight is not None:
-        sample_weight = check_weights(sample_weight, X)
 
     if tol is None and k in (None, n_features):
         result = permutation_importance(
@@ -211,7 +235,7 @@ def bandit_permutation_importance(
     random_state = check_random_state(random_state)
     rows, donors = _shuffles(random_state, n_samples, n_drawn, n_repeats)
     y = np.asarray(y)
-    scores = SampleScores(
+    scores = kind_of_scores(
         estimator,
         scoring,
         y[rows],
@@ -222,7 +246,7 @@ def bandit_permutation_importance(
     # Scikit-learn's baseline is the score of all samples, not of those drawn.
     offset = 0.0
     if n_drawn < n_samples:
-        everything = SampleScores(estimator, scoring, y, sample_weight)
+        everything = kind_of_scores(estimator, scoring, y, sample_weight)
         offset = everything.of_all(X).mean() - search.before.mean()
         search.n_predictions += n_samples
     if k is None or k == n_features:

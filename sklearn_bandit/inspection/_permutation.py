@@ -8,16 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.utils import (
-    Bunch,
-    check_array,
-    check_consistent_length,
-    check_random_state,
-)
+from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from .._compat import Interval, check_is_fitted, n_samples_fitted, validate_params
+from .._compat import Interval, validate_params
 from .._core.typing import RandomState
+from ._out_of_bag import check_training_set
 
 MAX_SEED = np.iinfo(np.int32).max
 
@@ -85,7 +81,8 @@ def oob_permutation_importance(
     See Also
     --------
     bandit_permutation_importance : The same for any estimator, on data that was held
-        out, from as few predictions as it takes.
+        out, from as few predictions as it takes; and, with `oob`, for the forest as a
+        whole on samples that its trees have not drawn.
     feature_selection_stability : How far the features selected by it can be trusted.
 
     References
@@ -105,28 +102,7 @@ def oob_permutation_importance(
     >>> sorted(result.importances_mean.argsort()[-2:].tolist())
     [0, 1]
     """
-    check_is_fitted(forest, "estimators_")
-    if not getattr(forest, "bootstrap", False):
-        raise ValueError(
-            "Out-of-bag samples exist only in forests fitted with bootstrap=True."
-        )
-    encoder = getattr(forest, "category_encoder_", None)
-    if encoder is not None:
-        X = encoder.transform(X)
-    X = check_array(X, dtype=np.float32, ensure_all_finite="allow-nan")
-    check_consistent_length(X, y)
-    if X.shape[1] != forest.n_features_in_:
-        raise ValueError(
-            f"X has {X.shape[1]} features, but the forest was fitted on "
-            f"{forest.n_features_in_}."
-        )
-    # A forest on a patch draws from part of the samples.
-    n_samples = getattr(forest, "_n_samples_in", None) or n_samples_fitted(forest)
-    if len(X) != n_samples:
-        raise ValueError(
-            f"X has {len(X)} samples, but the forest was fitted on {n_samples}: pass "
-            "the data that it was fitted on, in the same order."
-        )
+    X = check_training_set(forest, X, y)
     y = _encode(forest, np.asarray(y))
     seeds = check_random_state(random_state).randint(
         MAX_SEED, size=len(forest.estimators_)

@@ -65,8 +65,12 @@ class SampleScores:
         rows : ndarray of shape (n,)
             Whose targets and weights count.
         """
-        values = self._scorer(self.estimator, X, self.y[rows])
+        values = self._scorer(self._judge(rows), X, self.y[rows])
         return values if self.weight is None else values * self.weight[rows]
+
+    def _judge(self, rows):
+        """Return the estimator that predicts for these rows."""
+        return self.estimator
 
     def of_all(self, X):
         """Return the scores of all rows, once their mean is seen to be the score."""

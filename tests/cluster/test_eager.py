@@ -106,3 +106,16 @@ def test_ties_are_decided_by_all_references(monkeypatch):
     assert all(s.first == s.n_known and s.n_used == 3000 for s in completed)
     np.testing.assert_array_equal(completed[-1].lower, completed[-1].means)
     assert best_change(X, model.medoid_indices_) >= -1e-6
+
+
+@pytest.mark.parametrize("n_copies", [1, 3])
+def test_the_default_computes_no_more_than_the_eager_mode(n_copies, hard_points):
+    """Above 3,000 different samples, where copies are merged, too."""
+    X = np.repeat(hard_points(3500, 5, 0), n_copies, axis=0)
+    auto, eager = (
+        BanditKMedoids(5, algorithm=algorithm, random_state=0, n_jobs=1).fit(X)
+        for algorithm in ("auto", "eager")
+    )
+    np.testing.assert_array_equal(auto.medoid_indices_, eager.medoid_indices_)
+    assert auto.n_distance_evaluations_ <= eager.n_distance_evaluations_
+    assert auto.n_distance_evaluations_ < 3500**2

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.feature_selection import SelectKBest, f_classif, f_regression
 from sklearn.metrics import mutual_info_score
 
-from sklearn_bandit.feature_selection import BanditSelectKBest
+from sklearn_bandit.feature_selection import BanditSelectKBest, _scores
 
 
 def planted(n_rows, n_features, n_effects, seed, least=0.5):
@@ -66,6 +66,41 @@ def test_exact_f_is_scikit_learns(scale, shift):
         np.testing.assert_allclose(selector.scores_, reference.scores_, rtol=1e-6)
         np.testing.assert_array_equal(selector.get_support(), reference.get_support())
         assert selector.bin_edges_ is None
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_f_of_many_classes(monkeypatch, order):
+    X, target = planted(3000, 12, 4, seed=0)
+    X, y = np.asarray(X, order=order), np.round(9 * target).astype(int)
+    for largest in (1, 1000):
+        monkeypatch.setattr(_scores, "MAX_INDICATORS", largest)
+        selector = BanditSelectKBest(3, score_func="f", delta=0).fit(X, y)
+        assert_allclose(selector.scores_, f_classif(X, y)[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("is_real", [False, True])
+def test_influences_are_what_a_row_changes(is_real):
+    """Of the share of the variance that is explained, when the row is left out."""
+    X, target = planted(400, 5, 3, seed=0)
+    X[:, 4] = 2.0
+    every = np.arange(400)
+    if is_real:
+        score = _scores.SquaredCorrelation((target - target.mean()) / target.std())
+    else:
+        score = _scores.BetweenClasses(np.digitize(target, [-1.0, 0.7]))
+    for rows in (every[:150], every[150:]):
+        score.add(X[rows].T, np.arange(5), rows)
+    places = np.array([3, 0, 4])
+    influences = score.influences(places)
+    full = score.estimate().values[places]
+    for i in (0, 7, 399):
+        rest = np.delete(every, i)
+        without = type(score)(score.target)
+        without.add(X[rest].T, np.arange(5), rest)
+        changes = 399 * (full - without.estimate().values[places])
+        assert_allclose(influences[:, i], changes, rtol=0.02, atol=0.02)
+    assert_allclose(influences.mean(axis=1), 0.0, atol=1e-12)
+    assert (influences[2] == 0.0).all()
 
 
 def test_exact_means_of_a_callable():

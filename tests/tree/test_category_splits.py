@@ -148,3 +148,26 @@ def test_without_sets_in_the_nodes():
     tree = DecisionTreeRegressor(categorical_features=[0], random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"need scikit-learn 1\.10"):
         tree.category_encoder_.category_splits()
+
+
+@pytest.mark.skipif(
+    not _compat.has_category_splits(),
+    reason="nodes of this scikit-learn cannot hold sets: they can from 1.10 on",
+)
+@pytest.mark.parametrize("n_categories", [3, 40, 256])
+def test_leaves_are_the_same_in_trees_of_scikit_learn(n_categories):
+    X, y = samples(n_categories)
+    tree = DecisionTreeRegressor(
+        categorical_features=[0, 2], max_depth=8, random_state=0
+    ).fit(X, y)
+    encoder = tree.category_encoder_
+    splits = encoder.category_splits()
+    converted = splits.convert(tree.tree_)
+    new = X[:500].copy()
+    new[:20, 0] = n_categories + 5.0  # unknown
+    expected = tree.tree_.apply(encoder.transform(new))
+    assert len(np.unique(expected)) > 10
+    places = np.ascontiguousarray(splits.transform(new), dtype=np.float32)
+    assert_array_equal(converted.apply(places), expected)
+    by_set = np.isin(converted.feature, [0, 2])
+    assert converted.__getstate__()["nodes"]["left_cat_bitset"][by_set].any()
