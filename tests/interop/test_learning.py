@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+import sklearn.neighbors
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
 from sklearn.model_selection import cross_val_score
 
@@ -136,14 +137,16 @@ def test_polars(model, samples):
 def test_umap(samples):
     umap = pytest.importorskip("umap")
     X, _ = samples
-    search = neighbors.BanditNearestNeighbors(n_neighbors=15).fit(X)
-    distances, indices = search.kneighbors(X)
-    reducer = umap.UMAP(
-        precomputed_knn=(indices.astype(np.int32), distances.astype(np.float32), None),
-        n_neighbors=15,
-        random_state=0,
-    )
-    assert np.isfinite(reducer.fit_transform(X)).all()
+
+    def embedded(transformer):
+        graph = transformer.fit_transform(X)
+        reducer = umap.UMAP(metric="precomputed", n_neighbors=15, random_state=0)
+        return reducer.fit_transform(graph)
+
+    found = embedded(neighbors.KNeighborsTransformer(n_neighbors=15))
+    assert np.isfinite(found).all()
+    expected = embedded(sklearn.neighbors.KNeighborsTransformer(n_neighbors=15))
+    assert_allclose(found, expected, rtol=1e-3)
 
 
 @tool("rich", "scikit-learn's ProgressBar of set_callbacks")

@@ -5,6 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import is_classifier
 from sklearn.datasets import load_breast_cancer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_bandit import ensemble, tree
 from sklearn_bandit.onnx import OPERATORS, register
@@ -94,21 +96,36 @@ def test_onnx_of_trees(owner, cancer):
         assert_allclose(found[0][:, 0], model.predict(X), atol=1e-6)
 
 
-@tool("skl2onnx", "onnx.register(): boosting as far as scikit-learn's own converts")
+def outcome(model, X):
+    """What a converted model predicts; if it cannot be converted, how that is said."""
+    try:
+        return [values.tolist() for values in run_onnx(model, X)]
+    except Exception as error:
+        return type(error), str(error).split("\n")[0]
+
+
+@tool("skl2onnx", "onnx.register(): boosting converts or fails as scikit-learn's own")
 @pytest.mark.parametrize("owner", BOOSTERS)
 def test_onnx_of_boosting(owner, cancer):
     X, y = cancer
     register()
     model = owner(max_iter=10).fit(X, y)
-    try:
-        expected = run_onnx(model.to_sklearn(), X)
-    except Exception as error:
-        reason = str(error).split("\n")[0][:60]
-        with pytest.raises(type(error)):
-            run_onnx(model, X)
-        pytest.skip(f"scikit-learn's own does not convert: {reason}")
-    for ours, theirs in zip(run_onnx(model, X), expected, strict=True):
-        assert_array_equal(ours, theirs)
+    assert outcome(model, X) == outcome(model.to_sklearn(), X)
+
+
+@tool("skl2onnx", "onnx.register(): models of categories are refused")
+@pytest.mark.parametrize("owner", OPERATORS)
+@pytest.mark.parametrize("is_last", [False, True], ids=["alone", "in a pipeline"])
+def test_onnx_of_categories(owner, is_last, cancer):
+    X, y = cancer
+    X = np.column_stack([np.arange(len(y)) % 5, X[:, :3]]).astype(np.float32)
+    register()
+    model = owner(categorical_features=[0], random_state=0)
+    if is_last:
+        model = make_pipeline(FunctionTransformer(), model)
+    model.fit(X, y)
+    with pytest.raises(ValueError, match="fitted to categories"):
+        run_onnx(model, X)
 
 
 @tool("treelite", "import_model: forests and boosting agree")
