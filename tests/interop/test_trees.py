@@ -1,5 +1,8 @@
 """Packages that explain, store, convert and draw trees and forests."""
 
+import re
+import shutil
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -19,6 +22,11 @@ tool = pytest.mark.tool
 def cancer():
     X, y = load_breast_cancer(return_X_y=True)
     return X.astype(np.float32), y
+
+
+@pytest.fixture(scope="module")
+def single(cancer):
+    return tree.DecisionTreeClassifier(max_depth=4, random_state=0).fit(*cancer)
 
 
 @pytest.fixture(scope="module")
@@ -183,3 +191,28 @@ def test_mlflow_logs_fits(cancer, tmp_path, monkeypatch):
     logged = mlflow.get_run(run.info.run_id).data
     assert logged.params["n_estimators"] == "3"
     assert logged.metrics["training_score"] > 0.9
+
+
+@tool("sklearn2pmml", "to_sklearn(): trees, forests and boosting agree as PMML")
+@pytest.mark.parametrize("name", ["single", "forest", "booster"])
+def test_pmml(name, request, cancer, tmp_path, capfd):
+    pandas = pytest.importorskip("pandas")
+    evaluator = pytest.importorskip("jpmml_evaluator")
+    if shutil.which("java") is None:
+        pytest.skip("there is no Java")
+    from sklearn2pmml import make_pmml_pipeline, sklearn2pmml
+
+    model = request.getfixturevalue(name)
+    path = tmp_path / "model.pmml"
+    try:
+        sklearn2pmml(make_pmml_pipeline(model.to_sklearn()), path)
+    except RuntimeError:
+        if re.search(
+            r"Scikit-Learn version '.*' is not supported", capfd.readouterr().err
+        ):
+            pytest.skip("sklearn2pmml is older than scikit-learn")
+        raise
+    X = cancer[0][:50].astype(np.float64)
+    frame = pandas.DataFrame(X, columns=[f"x{i + 1}" for i in range(X.shape[1])])
+    found = evaluator.make_evaluator(str(path)).verify().evaluateAll(frame)
+    assert_allclose(found["probability(1)"], model.predict_proba(X)[:, 1], atol=1e-6)
