@@ -193,6 +193,17 @@ def test_mlflow_logs_fits(cancer, tmp_path, monkeypatch):
     assert logged.metrics["training_score"] > 0.9
 
 
+@tool("hummingbird-ml", "to_sklearn(): trees, forests and boosting agree as torch")
+@pytest.mark.parametrize("name", ["single", "forest", "booster"])
+def test_hummingbird(name, request, cancer):
+    pytest.importorskip("torch")
+    hummingbird = pytest.importorskip("hummingbird.ml")
+    model = request.getfixturevalue(name)
+    converted = hummingbird.convert(model.to_sklearn(), "torch")
+    found = converted.predict_proba(cancer[0])
+    assert_allclose(found, model.predict_proba(cancer[0]), atol=1e-6)
+
+
 @tool("sklearn2pmml", "to_sklearn(): trees, forests and boosting agree as PMML")
 @pytest.mark.parametrize("name", ["single", "forest", "booster"])
 def test_pmml(name, request, cancer, tmp_path, capfd):
