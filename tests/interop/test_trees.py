@@ -123,13 +123,13 @@ def test_onnx_of_boosting(owner, cancer):
 
 @tool("skl2onnx", "onnx.register(): models of categories are refused")
 @pytest.mark.parametrize("owner", OPERATORS)
-@pytest.mark.parametrize("is_last", [False, True], ids=["alone", "in a pipeline"])
-def test_onnx_of_categories(owner, is_last, cancer):
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_onnx_of_categories(owner, in_pipeline, cancer):
     X, y = cancer
     X = np.column_stack([np.arange(len(y)) % 5, X[:, :3]]).astype(np.float32)
     register()
     model = owner(categorical_features=[0], random_state=0)
-    if is_last:
+    if in_pipeline:
         model = make_pipeline(FunctionTransformer(), model)
     model.fit(X, y)
     with pytest.raises(ValueError, match="fitted to categories"):
