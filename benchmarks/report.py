@@ -7,7 +7,8 @@ the commit, the seeds. What is measured anew replaces the records of the same ti
 others stay as they are, so that a long benchmark can be measured in parts
 (``--dataset``). So do the other rows of a table of which some were measured. A record
 is written as soon as it is there, unless other processes took part of the machine
-meanwhile.
+meanwhile. After a run that stored all that the benchmark makes, the others are dropped:
+the code does not make them any more.
 """
 
 import argparse
@@ -158,6 +159,23 @@ def store(name, record, origin, is_part=False):
         document["records"][place] = record
     else:
         document["records"].append(record)
+    _write(path, document)
+
+
+def drop_others(name, titles):
+    """Drop the records of a benchmark of which none of these titles speaks."""
+    path = RESULTS / f"{name}.json"
+    document = json.loads(path.read_text())
+    subjects = {_subject(title) for title in titles}
+    document["records"] = [
+        record
+        for record in document["records"]
+        if _subject(record["title"]) in subjects
+    ]
+    _write(path, document)
+
+
+def _write(path, document):
     path.write_text(json.dumps(_plain(document), indent=1, ensure_ascii=False) + "\n")
 
 
@@ -190,6 +208,26 @@ def _plain(value):
     return value
 
 
+def run(name, options, *, force=False):
+    """Measure a benchmark and store its records; `force` stores disturbed ones, too."""
+    load = OtherLoad()
+    stored, is_whole = [], not options.datasets
+    for record in measure(name, options):
+        others = load.share()
+        if "missing_data" in record:
+            is_whole = False
+            continue
+        if others is not None and others > MOST_OTHERS and not force:
+            print(f"  not stored: others used {others:.0%} of the machine")
+            is_whole = False
+            continue
+        origin = {**provenance(options), "other_load": others}
+        store(name, record, origin, is_part=bool(options.datasets))
+        stored.append(record["title"])
+    if is_whole and stored:
+        drop_others(name, stored)
+
+
 def main(arguments=None):
     """Parse the command line; run and store what it names."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.report")
@@ -207,16 +245,7 @@ def main(arguments=None):
     discover()
     options = Options(parsed.threads, parsed.rounds, tuple(parsed.dataset))
     for name in expand(parsed.names, parser):
-        load = OtherLoad()
-        for record in measure(name, options):
-            others = load.share()
-            if "missing_data" in record:
-                continue
-            if others is not None and others > MOST_OTHERS and not parsed.force:
-                print(f"  not stored: others used {others:.0%} of the machine")
-                continue
-            origin = {**provenance(options), "other_load": others}
-            store(name, record, origin, is_part=bool(options.datasets))
+        run(name, options, force=parsed.force)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,11 @@ models of this package are scikit-learn's inside, so that scikit-learn's convert
 :func:`register` says so. Needs ``pip install skl2onnx``.
 """
 
+from functools import partial
+
 from sklearn.base import is_classifier
 
+from ._core.conversion import refuse_categories
 from .ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -47,8 +50,8 @@ def register() -> None:
     """Have skl2onnx convert the trees, forests and boosted models of this package.
 
     Call it once, before ``skl2onnx.to_onnx`` or ``convert_sklearn``. The converters are
-    those of scikit-learn's estimators: what these cannot do (categories in boosting,
-    for example) cannot be done here either.
+    those of scikit-learn's estimators: what these cannot do cannot be done here either.
+    A model that was fitted to categories is refused when it is converted.
 
     Examples
     --------
@@ -62,14 +65,31 @@ def register() -> None:
     >>> model = to_onnx(forest, X[:1].astype("float32"))  # doctest: +SKIP
     """
     try:
-        from skl2onnx import update_registered_parser
+        from skl2onnx import update_registered_converter
         from skl2onnx._parse import _parse_sklearn_classifier
-        from skl2onnx._supported_operators import sklearn_operator_name_map
+        from skl2onnx.common._registration import get_converter, get_shape_calculator
     except ImportError as error:
         raise ImportError(
             "Conversion to ONNX needs skl2onnx: pip install skl2onnx."
         ) from error
     for estimator, operator in OPERATORS.items():
-        sklearn_operator_name_map[estimator] = operator
-        if is_classifier(estimator()):
-            update_registered_parser(estimator, _parse_sklearn_classifier)
+        converter = get_converter(operator)
+        is_one = is_classifier(estimator())
+        update_registered_converter(
+            estimator,
+            operator.replace("Sklearn", "SklearnBandit"),
+            get_shape_calculator(operator),
+            partial(_convert, converter),
+            overwrite=True,
+            parser=_parse_sklearn_classifier if is_one else None,
+            options=converter.get_allowed_options(),
+        )
+
+
+def _convert(converter, scope, operator, container):
+    """Convert a model by scikit-learn's converter, unless it has categories."""
+    model = operator.raw_operator
+    refuse_categories(model)
+    if getattr(model, "is_categorical_", None) is not None:
+        raise ValueError("Boosting that was fitted to categories cannot be converted.")
+    converter(scope, operator, container)

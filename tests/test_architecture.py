@@ -23,6 +23,9 @@ ROOT = "(root)"
 # Commands, and what speaks to other packages, stand above everything.
 COMMANDS = {"demo.py", "onnx.py"}
 
+# Whose business is to print; all others tell by `say` of `progress`, if asked to.
+PRINTERS = {"_core/progress.py", "_show_versions.py", "demo.py"}
+
 MAX_ARGUMENTS = 8
 MAX_LINES = 500
 
@@ -209,6 +212,36 @@ def test_the_rules_are_read_from_sources(source, text, expected):
         if (rule := broken_rule(source, target))
     ]
     assert set(found) == ({expected} if expected else set())
+
+
+def printed_lines(text):
+    """Lines of a source that print or write to a standard stream."""
+    for node in ast.walk(ast.parse(text)):
+        name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+        if name == "print" or name in ("sys.stdout", "sys.stderr"):
+            yield node.lineno
+
+
+def test_what_estimators_tell_goes_through_one_function():
+    found = {
+        path: lines
+        for path, text in sources(PACKAGE, ".py")
+        if (lines := list(printed_lines(text)))
+    }
+    assert set(found) == PRINTERS
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("print(1)", [1]),
+        ("x = 1\nf(key=print)", [2]),
+        ("import sys\nsys.stderr.write('a')", [2]),
+        ('def f():\n    """print(1)"""\n    say(\'print\')', []),
+    ],
+)
+def test_prints_are_seen(text, expected):
+    assert list(printed_lines(text)) == expected
 
 
 def many_arguments(tree):

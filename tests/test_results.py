@@ -89,6 +89,43 @@ def test_rows_measured_again_join_the_others(report):
     assert stored(report)[0]["rows"] == [["b", 6]]
 
 
+@pytest.fixture
+def run_benchmark(report, monkeypatch):
+    """Return a function that runs a benchmark which makes tables of these titles."""
+    from benchmarks.data import DataMissing
+    from benchmarks.harness import Options, Table
+
+    def run(*titles, datasets=(), others=0.0, is_missing=False):
+        def makes_tables(options):
+            """Tables."""
+            for title in titles:
+                yield Table(title, ["x"], [[1]])
+            if is_missing:
+                raise DataMissing("none")
+
+        monkeypatch.setitem(report.REGISTRY, "some.benchmark", makes_tables)
+        monkeypatch.setattr(report.OtherLoad, "share", lambda self: others)
+        report.run("some.benchmark", Options(datasets=datasets))
+        return [record["title"] for record in stored(report)]
+
+    return run
+
+
+def test_what_a_whole_run_does_not_make_is_dropped(run_benchmark):
+    assert run_benchmark("a to 0.1", "b", "c") == ["a to 0.1", "b", "c"]
+    assert run_benchmark("c", "a to 0.2") == ["a to 0.2", "c"]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [{"datasets": ("some",)}, {"others": 0.5}, {"is_missing": True}],
+    ids=["one data set", "busy machine", "missing data"],
+)
+def test_a_part_of_a_run_drops_nothing(run_benchmark, part):
+    run_benchmark("a", "b")
+    assert run_benchmark("b", **part) == ["a", "b"]
+
+
 def test_nan_is_null(report):
     record = {"title": "a", "columns": ["x"], "rows": [[float("nan")]]}
     report.store("some.benchmark", record, {"date": "first"})

@@ -9,7 +9,7 @@ small may the patch be?
 """
 
 # %%
-# 40,000 rows, sixty features of which twenty matter.
+# 40,000 rows, sixty features: twenty matter, twenty are mixtures of these.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_classification
@@ -41,8 +41,8 @@ print(np.round(grid, 3))
 
 # %%
 # Rows can be spared more easily than features: without half of the rows accuracy falls
-# by one or two points, without half of the features by more than five, because what
-# they know is in no other feature. The whole patch is the random forest.
+# by one or two points, without half of the features by more than five, because every
+# tree lacks the same ones. The whole patch is the random forest.
 fig, ax = plt.subplots(figsize=(5.6, 4.4), layout="constrained")
 image = ax.imshow(grid, origin="lower", cmap="viridis")
 for i, j in np.ndindex(grid.shape):

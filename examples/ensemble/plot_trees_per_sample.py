@@ -3,7 +3,7 @@ How many trees a sample needs
 =============================
 
 With `predict_delta` a forest asks trees until the class of a sample is clear. Most
-samples are easy: ten or twelve trees agree. Those between two classes take all.
+samples are easy: ten to twenty trees agree. Those between two classes take all.
 """
 
 import matplotlib.pyplot as plt

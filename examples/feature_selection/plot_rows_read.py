@@ -35,8 +35,9 @@ for strength in strengths:
     )
 
 # %%
-# The selection is that of all rows each time. Weak features take everything: nothing
-# but all rows tells them from noise. Strong ones are found in a few thousand rows.
+# The selection is that of all rows each time. Weak features take everything: on a
+# sample their intervals still meet those of noise. Strong ones are found in a few
+# thousand rows.
 fig, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
 ax.plot(strengths, 100 * np.array(shares), "o-")
 ax.axhline(100, color="grey", ls="--", lw=1)

@@ -53,7 +53,8 @@ plt.show()
 # A tree of 200,000 samples. The root and the next level have the largest nodes; there a
 # sample of each saves nearly all insertions. Further down the features are nearly tied,
 # and the exact search takes fewer: it subtracts the histograms of a child from those of
-# the parent, which a sample has not filled.
+# the parent, which a sample has not filled. Nodes of the last two levels are too small
+# to be sampled.
 
 X, y = make_classification(200_000, 30, n_informative=8, random_state=0)
 tree = DecisionTreeClassifier(random_state=0)

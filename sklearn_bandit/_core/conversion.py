@@ -34,15 +34,22 @@ class ToSklearnMixin(DocumentationLinkMixin):
             refused: scikit-learn's estimator would take these for numbers.
         """
         check_is_fitted(self)
-        if getattr(self, "category_encoder_", None) is not None:
-            raise ValueError(
-                "The model was fitted to categories, which its trees see as numbers "
-                "that scikit-learn's estimator would not put in their place. Keep "
-                "category_encoder_, set it to None in a copy of the model, and give "
-                "category_encoder_.transform(X) to what the copy's to_sklearn() "
-                "returns."
-            )
+        refuse_categories(self)
         return convert(self)
+
+
+def refuse_categories(model):
+    """Raise if a model puts numbers in the place of categories before its trees.
+
+    What the trees alone are converted to would take the categories for these numbers.
+    """
+    if getattr(model, "category_encoder_", None) is not None:
+        raise ValueError(
+            "The model was fitted to categories, which its trees see as numbers that "
+            "the converted model would not put in their place. Keep "
+            "category_encoder_, set it to None in a copy of the model, convert the "
+            "copy, and give it category_encoder_.transform(X)."
+        )
 
 
 def convert(model):

@@ -16,13 +16,19 @@ An estimator with steps worth showing derives from :class:`ProgressMixin` and wr
 
 Then ``set_callbacks(ProgressBar())`` draws a bar where the installed scikit-learn has
 callbacks, ``ScoringMonitor`` scores what is fitted so far, a callback can ask to stop,
-and ``verbose=1`` prints a line a step everywhere.
+and ``verbose=1`` prints a line a step everywhere. Lines of this package go through
+:func:`say`; joblib and scikit-learn print some of their own.
 """
 
 import time
 from contextlib import contextmanager
 
 from sklearn_bandit._compat import CallbackSupportMixin, callback_context, is_watched
+
+
+def say(message, *, end="\n"):
+    """Tell what `verbose` asks for: on standard output, as scikit-learn does."""
+    print(message, end=end)
 
 
 class ProgressMixin(CallbackSupportMixin):
@@ -109,4 +115,4 @@ class Progress:
             of = "" if self.n_steps is None else f" of at most {self.n_steps}"
             seconds = time.perf_counter() - self.start
             owner = type(self.estimator).__name__
-            print(f"[{owner}] step {self.n_done}{of}: {name}, {seconds:.2f} s")
+            say(f"[{owner}] step {self.n_done}{of}: {name}, {seconds:.2f} s")

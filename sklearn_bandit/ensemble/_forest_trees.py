@@ -23,6 +23,7 @@ from sklearn_bandit._compat import (
     bootstrap_indices,
     make_estimator,
 )
+from sklearn_bandit._core.progress import say
 from sklearn_bandit._core.seeds import seeded
 from sklearn_bandit.tree._building import (
     TrainingSetFile,
@@ -264,7 +265,7 @@ def grow_one(tree, training_set, index, *, draws, verbose, n_trees, budget=None)
     if isinstance(training_set, TrainingSetFile | TrainingSetTransfer):
         training_set = training_set.training_set
     if verbose > 1:
-        print(f"building tree {index + 1} of {n_trees}")
+        say(f"building tree {index + 1} of {n_trees}")
     tree.random_state = draws.choose_seed(tree.random_state, training_set.n_samples)
     # A tree fitted to its sample by itself takes the same seed from `random_state`.
     seed = seeded(tree.random_state).randint(MAX_INT)

@@ -23,6 +23,7 @@ from .._compat import (
     named_scorers,
 )
 from .._core.documentation import DocumentationLinkMixin
+from .._core.progress import say
 from .._core.typing import MatrixLike
 from ._folds import FoldByFold
 from ._race import Race
@@ -174,7 +175,7 @@ class _Course:
             self.dropped_after[race.is_survivor] = 0
             if self.search.verbose > 0:
                 n_left = np.count_nonzero(race.is_survivor)
-                print(
+                say(
                     f"{place + 1} of {race.n_folds} folds done: "
                     f"{n_left} of {len(self.candidates)} candidates left"
                 )

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+import sklearn.neighbors
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
 from sklearn.model_selection import cross_val_score
 
@@ -136,14 +137,23 @@ def test_polars(model, samples):
 def test_umap(samples):
     umap = pytest.importorskip("umap")
     X, _ = samples
-    search = neighbors.BanditNearestNeighbors(n_neighbors=15).fit(X)
-    distances, indices = search.kneighbors(X)
-    reducer = umap.UMAP(
-        precomputed_knn=(indices.astype(np.int32), distances.astype(np.float32), None),
-        n_neighbors=15,
-        random_state=0,
-    )
-    assert np.isfinite(reducer.fit_transform(X)).all()
+
+    def fitted(transformer):
+        # Each row of the graph has the sample itself and its neighbours.
+        graph = transformer.fit_transform(X)
+        indices = graph.indices.reshape(len(X), -1)
+        distances = graph.data.reshape(len(X), -1).astype(np.float32)
+        return umap.UMAP(
+            precomputed_knn=(indices, distances),
+            n_neighbors=indices.shape[1],
+            n_epochs=20,
+            random_state=0,
+        ).fit(X)
+
+    found = fitted(neighbors.KNeighborsTransformer(n_neighbors=15))
+    assert np.isfinite(found.embedding_).all()
+    expected = fitted(sklearn.neighbors.KNeighborsTransformer(n_neighbors=15))
+    assert_allclose(found.graph_.toarray(), expected.graph_.toarray(), atol=1e-5)
 
 
 @tool("rich", "scikit-learn's ProgressBar of set_callbacks")

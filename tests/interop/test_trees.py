@@ -1,10 +1,15 @@
 """Packages that explain, store, convert and draw trees and forests."""
 
+import re
+import shutil
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import is_classifier
 from sklearn.datasets import load_breast_cancer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_bandit import ensemble, tree
 from sklearn_bandit.onnx import OPERATORS, register
@@ -17,6 +22,11 @@ tool = pytest.mark.tool
 def cancer():
     X, y = load_breast_cancer(return_X_y=True)
     return X.astype(np.float32), y
+
+
+@pytest.fixture(scope="module")
+def single(cancer):
+    return tree.DecisionTreeClassifier(max_depth=4, random_state=0).fit(*cancer)
 
 
 @pytest.fixture(scope="module")
@@ -94,21 +104,36 @@ def test_onnx_of_trees(owner, cancer):
         assert_allclose(found[0][:, 0], model.predict(X), atol=1e-6)
 
 
-@tool("skl2onnx", "onnx.register(): boosting as far as scikit-learn's own converts")
+def outcome(model, X):
+    """What a converted model predicts; if it cannot be converted, how that is said."""
+    try:
+        return [values.tolist() for values in run_onnx(model, X)]
+    except Exception as error:
+        return type(error), str(error).split("\n")[0]
+
+
+@tool("skl2onnx", "onnx.register(): boosting converts or fails as scikit-learn's own")
 @pytest.mark.parametrize("owner", BOOSTERS)
 def test_onnx_of_boosting(owner, cancer):
     X, y = cancer
     register()
     model = owner(max_iter=10).fit(X, y)
-    try:
-        expected = run_onnx(model.to_sklearn(), X)
-    except Exception as error:
-        reason = str(error).split("\n")[0][:60]
-        with pytest.raises(type(error)):
-            run_onnx(model, X)
-        pytest.skip(f"scikit-learn's own does not convert: {reason}")
-    for ours, theirs in zip(run_onnx(model, X), expected, strict=True):
-        assert_array_equal(ours, theirs)
+    assert outcome(model, X) == outcome(model.to_sklearn(), X)
+
+
+@tool("skl2onnx", "onnx.register(): models of categories are refused")
+@pytest.mark.parametrize("owner", OPERATORS)
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_onnx_of_categories(owner, in_pipeline, cancer):
+    X, y = cancer
+    X = np.column_stack([np.arange(len(y)) % 5, X[:, :3]]).astype(np.float32)
+    register()
+    model = owner(categorical_features=[0], random_state=0)
+    if in_pipeline:
+        model = make_pipeline(FunctionTransformer(), model)
+    model.fit(X, y)
+    with pytest.raises(ValueError, match="fitted to categories"):
+        run_onnx(model, X)
 
 
 @tool("treelite", "import_model: forests and boosting agree")
@@ -166,3 +191,39 @@ def test_mlflow_logs_fits(cancer, tmp_path, monkeypatch):
     logged = mlflow.get_run(run.info.run_id).data
     assert logged.params["n_estimators"] == "3"
     assert logged.metrics["training_score"] > 0.9
+
+
+@tool("hummingbird-ml", "to_sklearn(): trees, forests and boosting agree as torch")
+@pytest.mark.parametrize("name", ["single", "forest", "booster"])
+def test_hummingbird(name, request, cancer):
+    pytest.importorskip("torch")
+    hummingbird = pytest.importorskip("hummingbird.ml")
+    model = request.getfixturevalue(name)
+    converted = hummingbird.convert(model.to_sklearn(), "torch")
+    found = converted.predict_proba(cancer[0])
+    assert_allclose(found, model.predict_proba(cancer[0]), atol=1e-6)
+
+
+@tool("sklearn2pmml", "to_sklearn(): trees, forests and boosting agree as PMML")
+@pytest.mark.parametrize("name", ["single", "forest", "booster"])
+def test_pmml(name, request, cancer, tmp_path, capfd):
+    pandas = pytest.importorskip("pandas")
+    evaluator = pytest.importorskip("jpmml_evaluator")
+    if shutil.which("java") is None:
+        pytest.skip("there is no Java")
+    from sklearn2pmml import make_pmml_pipeline, sklearn2pmml
+
+    model = request.getfixturevalue(name)
+    path = tmp_path / "model.pmml"
+    try:
+        sklearn2pmml(make_pmml_pipeline(model.to_sklearn()), path)
+    except RuntimeError:
+        if re.search(
+            r"Scikit-Learn version '.*' is not supported", capfd.readouterr().err
+        ):
+            pytest.skip("sklearn2pmml is older than scikit-learn")
+        raise
+    X = cancer[0][:50].astype(np.float64)
+    frame = pandas.DataFrame(X, columns=[f"x{i + 1}" for i in range(X.shape[1])])
+    found = evaluator.make_evaluator(str(path)).verify().evaluateAll(frame)
+    assert_allclose(found["probability(1)"], model.predict_proba(X)[:, 1], atol=1e-6)

@@ -31,7 +31,7 @@ from sklearn_bandit._compat import (
     with_callbacks,
 )
 from sklearn_bandit._core.conversion import ToSklearnMixin
-from sklearn_bandit._core.progress import ProgressMixin
+from sklearn_bandit._core.progress import ProgressMixin, say
 from sklearn_bandit._core.thread_start import start_threads
 from sklearn_bandit._core.threads import limit_threads
 from sklearn_bandit._core.unchanged import unchanged_on_failure
@@ -320,14 +320,14 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
                     self.sample_sizes_.append(booster.n_seen)
                     should_stop = stopping.judge(trees)
                 if self.verbose >= 2:
-                    print(f"[{i + 1}/{self.max_iter}] ", end="")
+                    say(f"[{i + 1}/{self.max_iter}] ", end="")
                     print_iteration(self, iteration_start)
                 if should_stop or progress.should_stop:
                     break
         self._sampling_state = stopping.close()
         if self.verbose:
             n_trees = sum(map(len, self._predictors))
-            print(f"Fit {n_trees} trees in {time() - start:.3f} s")
+            say(f"Fit {n_trees} trees in {time() - start:.3f} s")
 
     def _fitted_so_far(self):
         """Return the attributes of a model of the trees that there are by now."""
