@@ -17,7 +17,7 @@ from sklearn.linear_model import Ridge
 from sklearn_bandit.ensemble import RandomForestRegressor
 from sklearn_bandit.feature_selection import BanditSelectKBest
 from sklearn_bandit.inspection import (
-    _bandit_permutation,
+    _permutation_losses,
     bandit_permutation_importance,
 )
 
@@ -101,7 +101,7 @@ def call_size(options):
     for name, model in MODELS.items():
         model.fit(X[:5000], y[:5000])
         for size in (1 << 13, 1 << 17, 1 << 19, 1 << 21, 1 << 23):
-            with patch.object(_bandit_permutation, "MAX_VALUES", size):
+            with patch.object(_permutation_losses, "MAX_VALUES", size):
                 start = time.process_time()
                 bandit_permutation_importance(
                     model, X, y, n_repeats=1, k=N_EFFECTS, random_state=0

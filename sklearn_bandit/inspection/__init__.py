@@ -2,8 +2,9 @@
 
 - ``_bandit_permutation``: :func:`bandit_permutation_importance`, what any estimator
   loses on held-out samples when a feature is shuffled, from as few predictions as it
-  takes; ``_sample_scores``: what every sample contributes to a score; ``_out_of_bag``:
-  forests that judge their training samples
+  takes; ``_permutation_losses``: the losses that it asks for; ``_sample_scores``: what
+  every sample contributes to a score; ``_out_of_bag``: forests that judge their
+  training samples
 - ``_permutation``: :func:`oob_permutation_importance`, Breiman's measure: what a tree
   loses on the samples it was not grown on when a feature is shuffled among them
 - ``_stability``: :func:`feature_selection_stability`, how alike the selections of

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_bandit.bandit import student_quantile
 from sklearn_bandit.inspection import bandit_permutation_importance
-from sklearn_bandit.inspection._bandit_permutation import Losses
+from sklearn_bandit.inspection._permutation_losses import Losses
 
 N_FEATURES = 12
 
@@ -183,9 +183,9 @@ def test_large_searches_predict_nothing_twice(monkeypatch):
     model, X, y = planted(4000, 20, 20, seed=0, spread=0.0)
     options = {"n_repeats": 1, "k": 5, "random_state": 0}
     kept = bandit_permutation_importance(model, X, y, **options)
-    module = "sklearn_bandit.inspection._bandit_permutation"
-    monkeypatch.setattr(f"{module}.MAX_KEPT_LOSSES", 0)
-    monkeypatch.setattr(f"{module}.MAX_VALUES", 1000)
+    module = "sklearn_bandit.inspection"
+    monkeypatch.setattr(f"{module}._bandit_permutation.MAX_KEPT_LOSSES", 0)
+    monkeypatch.setattr(f"{module}._permutation_losses.MAX_VALUES", 1000)
     result = bandit_permutation_importance(model, X, y, **options)
     assert result.n_predictions <= X.size + len(X)
     np.testing.assert_array_equal(result.selected, kept.selected)
@@ -374,7 +374,7 @@ def test_data_frames():
 
 def test_same_seed_same_result_for_any_n_jobs(classification, monkeypatch):
     model, X, y = classification
-    module = "sklearn_bandit.inspection._bandit_permutation"
+    module = "sklearn_bandit.inspection._permutation_losses"
     monkeypatch.setattr(f"{module}.MAX_VALUES", 5000)  # several calls in a batch
     first, *others = (
         bandit_permutation_importance(model, X, y, k=3, random_state=0, n_jobs=n_jobs)

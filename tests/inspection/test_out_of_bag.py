@@ -206,7 +206,7 @@ def test_categories_missing_values_and_several_outputs():
 def test_same_seed_same_result_for_any_n_jobs(friedman, monkeypatch):
     X, y = friedman
     forest = RandomForestRegressor(10, random_state=0).fit(X, y)
-    module = "sklearn_bandit.inspection._bandit_permutation"
+    module = "sklearn_bandit.inspection._permutation_losses"
     monkeypatch.setattr(f"{module}.MAX_VALUES", 3000)  # several calls in a batch
     one, two = (
         bandit_permutation_importance(
