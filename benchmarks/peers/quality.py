@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -31,15 +31,16 @@ from ._quality_data import (
     real,
 )
 from .boosting import (
+    ITERATIONS,
     LARGE,
     LEARNING_RATE,
+    LIGHTGBM,
     N_LEAVES,
     catboost,
-    hold_out,
-    iterations_to,
     lightgbm,
     ours,
     quality,
+    race,
 )
 
 SEEDS = 5
@@ -301,40 +302,39 @@ def boosting_rare(options):
     )
 
 
-# Rows up to which CatBoost takes part, and each side runs twice: with more, a race
-# would take longer than a machine is left alone. CatBoost takes twice LightGBM's time.
+# How often we, LightGBM and its quantised mode run, and others, of which some take
+# minutes: once. A pair of fits of LightGBM's modes takes 12 s on a million rows of 28
+# features and on the flights.
+N_ROUNDS = 5
+SLOW_ROUNDS = 1
+
+# Rows above which everybody runs once. A fit of LightGBM takes a minute or more there.
 MOST_ROWS = 5_000_000
 
-# Trees of ours that LightGBM's 100 are to be reached with.
-MOST_TREES = 200
+
+def count_rounds(data, options):
+    """Return how often each side runs, the slow ones excepted."""
+    return options.rounds or (N_ROUNDS if len(data[0]) <= MOST_ROWS else 1)
 
 
-def peers(data, threads, n_trees):
+def peers(data, threads):
     """LightGBM, plain and with quantised gradients, and CatBoost with MVS."""
-    others = {
-        "LightGBM": lightgbm(data, threads, n_trees),
-        "LightGBM, quantised": lightgbm(
-            data, threads, n_trees, use_quantized_grad=True
-        ),
+    return {
+        "LightGBM": lightgbm(data, threads),
+        "LightGBM, quantised": lightgbm(data, threads, use_quantized_grad=True),
+        "CatBoost, MVS": replace(catboost(data, threads), rounds=SLOW_ROUNDS),
     }
-    if len(data[0]) <= MOST_ROWS:
-        others["CatBoost, MVS"] = catboost(data, threads, n_trees)
-    return others
 
 
-def more_peers(data, threads, n_trees):
+def more_peers(data, threads):
     """YDF and Perpetual, which take longer still."""
     if len(data[0]) > MOST_ROWS:
         return {}
-    return {
-        YDF: ydf_boosting(data, threads, n_trees, LEARNING_RATE, N_LEAVES),
+    others = {
+        YDF: ydf_boosting(data, threads, ITERATIONS, LEARNING_RATE, N_LEAVES),
         f"{PERPETUAL}, budget 0.5": perpetual(data, threads),
     }
-
-
-def count_rounds(data):
-    """Return how often each side runs."""
-    return 2 if len(data[0]) <= MOST_ROWS else 1
+    return {name: replace(side, rounds=SLOW_ROUNDS) for name, side in others.items()}
 
 
 @benchmark("quality.boosting_time_to_loss", data=["flights2001_3m"])
@@ -348,26 +348,15 @@ def boosting_time_to_loss(options):
         if not options.wants(name):
             continue
         data = LARGE[name]()
-        others = peers(data, options.threads, 100)
-        seeds = range(options.rounds or count_rounds(data))
-        modes = [side for other, side in others.items() if other.startswith("LightGBM")]
-        n_trees, target = iterations_to(
-            [[mode.run(seed) for seed in seeds] for mode in modes],
+        others = peers(data, options.threads)
+        modes = [side for other, side in others.items() if other.startswith(LIGHTGBM)]
+        yield race(
+            f"{name}: time to a loss of {{:.5f}}, LightGBM's of {ITERATIONS} trees",
             data,
-            [ours(data, MOST_TREES)(seed) for seed in seeds],
-        )
-        title = f"{name}: time to a loss of {target:.5f}, LightGBM's of 100 trees"
-        if n_trees is None:
-            yield Table(title=f"{title}; never", columns=["trees"], rows=[[MOST_TREES]])
-            continue
-        metric, score = quality(hold_out(data)[1])
-        yield Comparison(
-            title=title,
-            contenders={f"auto, {n_trees} trees": ours(data, n_trees), **others},
-            quality={f"test {metric}": score},
-            goals=dict.fromkeys(others, goal),
-            rounds=count_rounds(data),
-            warm_up=False,
+            [mode.run for mode in modes],
+            others,
+            goal,
+            count_rounds(data, options),
         )
 
 
@@ -380,18 +369,20 @@ def boosting_default(options):
             continue
         data = LARGE[name]()
         metric, score = quality(data)
-        others = peers(data, options.threads, 100)
-        others |= more_peers(data, options.threads, 100)
+        others = peers(data, options.threads)
+        more = more_peers(data, options.threads)
         yield Comparison(
-            title=f"{name}: 100 iterations",
+            title=f"{name}: {ITERATIONS} iterations",
             contenders={
                 "auto": ours(data),
                 "fast, sample_tol=1": ours(data, sample_tol=1.0),
                 "exact": ours(data, solver="exact"),
                 **others,
+                **more,
             },
             quality={f"test {metric}": score},
-            goals=dict.fromkeys(others, goal),
-            rounds=count_rounds(data),
+            goals=dict.fromkeys([*others, *more], goal),
+            rounds=count_rounds(data, options),
             warm_up=False,
+            note="" if more else f"{YDF} and {PERPETUAL} take more than five minutes.",
         )
