@@ -282,7 +282,7 @@ def iterations_to(peers, data, models):
 MOST_TREES = 200
 
 
-def race(title, data, references, peers, goal, n_rounds, arm="auto"):
+def race(title, data, references, peers, goal, n_rounds, arm="auto", note=""):
     """Compare the time that ours take to a loss with the times of others.
 
     `references` fit, with a seed, the models whose loss is to be reached, the lowest of
@@ -309,6 +309,7 @@ def race(title, data, references, peers, goal, n_rounds, arm="auto"):
         goals=dict.fromkeys(peers, goal),
         rounds=n_rounds,
         warm_up=False,
+        note=note,
     )
 
 

@@ -305,6 +305,8 @@ def boosting_rare(options):
     )
 
 
+CATBOOST = "CatBoost, MVS"
+
 # How often we, LightGBM and its quantised mode run, and others, of which some take
 # minutes: once. A pair of fits of LightGBM's modes takes 12 s on a million rows of 28
 # features and on the flights.
@@ -315,29 +317,38 @@ SLOW_ROUNDS = 1
 MOST_ROWS = 5_000_000
 
 
+def is_large(data):
+    """Whether a data set is so large that sides run once, and some not at all."""
+    return len(data[0]) > MOST_ROWS
+
+
 def count_rounds(data, options):
     """Return how often each side runs, the slow ones excepted."""
-    return options.rounds or (N_ROUNDS if len(data[0]) <= MOST_ROWS else 1)
+    return options.rounds or (1 if is_large(data) else N_ROUNDS)
 
 
-def peers(data, threads):
-    """LightGBM, plain and with quantised gradients, and CatBoost with MVS."""
+def lightgbm_modes(data, threads):
+    """LightGBM, plain and with quantised gradients."""
     return {
-        "LightGBM": lightgbm(data, threads),
-        "LightGBM, quantised": lightgbm(data, threads, use_quantized_grad=True),
-        "CatBoost, MVS": replace(catboost(data, threads), rounds=SLOW_ROUNDS),
+        LIGHTGBM: lightgbm(data, threads),
+        f"{LIGHTGBM}, quantised": lightgbm(data, threads, use_quantized_grad=True),
     }
 
 
-def more_peers(data, threads):
-    """YDF and Perpetual, which take longer still."""
-    if len(data[0]) > MOST_ROWS:
-        return {}
-    others = {
-        YDF: ydf_boosting(data, threads, ITERATIONS, LEARNING_RATE, N_LEAVES),
-        f"{PERPETUAL}, budget 0.5": perpetual(data, threads),
-    }
-    return {name: replace(side, rounds=SLOW_ROUNDS) for name, side in others.items()}
+def once(sides):
+    """Return contenders that run less often than others."""
+    return {name: replace(side, rounds=SLOW_ROUNDS) for name, side in sides.items()}
+
+
+def catboost_once(data, threads):
+    """CatBoost with MVS."""
+    return once({CATBOOST: catboost(data, threads)})
+
+
+def slowest(data, threads):
+    """YDF and Perpetual."""
+    fit = ydf_boosting(data, threads, ITERATIONS, LEARNING_RATE, N_LEAVES)
+    return once({YDF: fit, f"{PERPETUAL}, budget 0.5": perpetual(data, threads)})
 
 
 @benchmark("quality.boosting_time_to_loss", data=["flights2001_3m"])
@@ -351,15 +362,18 @@ def boosting_time_to_loss(options):
         if not options.wants(name):
             continue
         data = LARGE[name]()
-        others = peers(data, options.threads)
-        modes = [side for other, side in others.items() if other.startswith(LIGHTGBM)]
+        modes = lightgbm_modes(data, options.threads)
+        others, note = {}, f"{CATBOOST}: as in quality.boosting_default."
+        if not is_large(data):
+            others, note = catboost_once(data, options.threads), ""
         yield race(
             f"{name}: time to a loss of {{:.5f}}, LightGBM's of {ITERATIONS} trees",
             data,
-            [mode.run for mode in modes],
-            others,
+            [mode.run for mode in modes.values()],
+            modes | others,
             goal,
             count_rounds(data, options),
+            note=note,
         )
 
 
@@ -372,8 +386,11 @@ def boosting_default(options):
             continue
         data = LARGE[name]()
         metric, score = quality(data)
-        others = peers(data, options.threads)
-        more = more_peers(data, options.threads)
+        others = lightgbm_modes(data, options.threads)
+        others |= catboost_once(data, options.threads)
+        note = f"{YDF} and {PERPETUAL} were left out: a fit takes some minutes."
+        if not is_large(data):
+            others, note = others | slowest(data, options.threads), ""
         yield Comparison(
             title=f"{name}: {ITERATIONS} iterations",
             contenders={
@@ -381,11 +398,10 @@ def boosting_default(options):
                 "fast, sample_tol=1": ours(data, sample_tol=1.0),
                 "exact": ours(data, solver="exact"),
                 **others,
-                **more,
             },
             quality={f"test {metric}": score},
-            goals=dict.fromkeys([*others, *more], goal),
+            goals=dict.fromkeys(others, goal),
             rounds=count_rounds(data, options),
             warm_up=False,
-            note="" if more else f"{YDF} and {PERPETUAL} take more than five minutes.",
+            note=note,
         )
