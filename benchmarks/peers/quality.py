@@ -409,6 +409,6 @@ def boosting_default(options):
             goals=dict.fromkeys(others, goal),
             rounds=count_rounds(data, options),
             warm_up=False,
-            note=f"Left out: {absent}. From fewer rows, a fit is estimated to take more "
+            note=f"Left out: {absent}. By what fewer rows take, a fit would take more "
             "than five minutes.",
         )
