@@ -70,15 +70,23 @@ class Contender:
         ``run(seed)`` does the work that is timed and returns its result.
     needs : str, default=""
         Module that must be installed; without it the contender is left out, visibly.
+    rounds : int or None, default=None
+        In how many rounds it takes part, the first ones; None for all. A slow one need
+        not be repeated as often as the others.
     """
 
     run: Callable
     needs: str = ""
+    rounds: int | None = None
 
     @property
     def is_installed(self):
         """Whether the contender can run here."""
         return not self.needs or importlib.util.find_spec(self.needs) is not None
+
+    def takes_part(self, i_round):
+        """Whether the contender runs in a round."""
+        return self.rounds is None or i_round < self.rounds
 
 
 @dataclass
@@ -99,6 +107,8 @@ class Comparison:
         How often each contender runs.
     warm_up : bool, default=True
         Let each run once before the clock counts (caches, thread pools, imports).
+    note : str, default=""
+        What a reader has to know, such as who was left out and why.
     """
 
     title: str
@@ -107,6 +117,7 @@ class Comparison:
     goals: dict = field(default_factory=dict)
     rounds: int = 5
     warm_up: bool = True
+    note: str = ""
 
     def measure(self, options):
         """Run the race and return its record."""
@@ -122,7 +133,7 @@ class Comparison:
             for contender in present.values():
                 contender.run(0)
         for i_round in range(options.rounds or self.rounds):
-            order = list(present)
+            order = [name for name in present if present[name].takes_part(i_round)]
             if i_round % 2:
                 order.reverse()
             for name in order:
@@ -140,6 +151,7 @@ class Comparison:
             "quality": scores,
             "goals": self.goals,
             "missing": sorted(set(contenders) - set(present)),
+            "note": self.note,
         }
 
 
@@ -204,9 +216,10 @@ def measure(name, options):
 
 def speed_ups(record):
     """Speed-up of the first contender over each other one: median, least, most."""
-    ours, *others = record["seconds"]
-    mine = np.array(record["seconds"][ours])
-    ratios = {name: np.array(record["seconds"][name]) / mine for name in others}
+    (_, mine), *others = record["seconds"].items()
+    ratios = {
+        name: np.array(seconds) / mine[: len(seconds)] for name, seconds in others
+    }
     return {name: (np.median(r), r.min(), r.max()) for name, r in ratios.items()}
 
 
@@ -222,9 +235,14 @@ def print_record(record):
     print(f"\n{record['title']}")
     if "columns" in record:
         print_table(record["columns"], record["rows"])
-        if record["note"]:
-            print(f"  {record['note']}")
-        return
+    else:
+        print_race(record)
+    if record["note"]:
+        print(f"  {record['note']}")
+
+
+def print_race(record):
+    """Print the sides of a race."""
     ratios = speed_ups(record)
     metrics = list(next(iter(record["quality"].values())))
     rows = []

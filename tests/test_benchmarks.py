@@ -68,3 +68,24 @@ def test_quoted_tables_are_complete(registry):
         for models in table.values():
             plain = {name for name in models if "+" not in name}
             assert set(models) == plain | {f"{name} + MABSplit" for name in plain}
+
+
+def test_slow_sides_take_part_in_the_first_rounds_only(registry):
+    from benchmarks.harness import Comparison, Contender, Options, speed_ups
+
+    seen = []
+    race = Comparison(
+        title="a",
+        contenders={
+            "ours": lambda seed: seen.append(("ours", seed)),
+            "slow": Contender(lambda seed: seen.append(("slow", seed)), rounds=1),
+        },
+        rounds=3,
+        warm_up=False,
+        note="slow once",
+    )
+    record = race.measure(Options())
+    assert seen == [("ours", 0), ("slow", 0), ("ours", 1), ("ours", 2)]
+    assert [len(times) for times in record["seconds"].values()] == [3, 1]
+    assert list(speed_ups(record)) == ["slow"]
+    assert record["note"] == "slow once"

@@ -67,3 +67,21 @@ def test_speed_ups_are_of_rounds(formats):
     (speed,) = formats.speed_ups(record).values()
     assert (speed.middle, speed.least, speed.most) == (4.0, 3.0, 5.0)
     assert (str(speed), speed.range) == ("4×", "3 to 5")
+
+
+def test_slow_sides_take_part_in_the_first_rounds_only(formats):
+    record = {
+        "seconds": {"sklearn-bandit": [1.0, 2.0], "numpy": [3.0]},
+        "seeds": [0, 1],
+        "measured": {
+            "processor": "a",
+            "cores": 2,
+            "threads": 2,
+            "packages": {"numpy": "2"},
+            "date": "2026-01-02",
+        },
+    }
+    (speed,) = formats.speed_ups(record).values()
+    assert (speed.middle, speed.range) == (3.0, "")
+    text, _ = formats.origin("some.benchmark", record)
+    assert "2 rounds, seeds 0 to 1 · numpy: 1 of them" in text

@@ -43,8 +43,10 @@ def test_stored_files(path):
         assert measured["processor"]
         assert measured["threads"] >= 1
         if "seconds" in record:
-            n_rounds = {len(times) for times in record["seconds"].values()}
-            assert n_rounds == {len(record["seeds"])}
+            # Slow sides may take part in the first rounds only.
+            n_rounds = [len(times) for times in record["seconds"].values()]
+            assert n_rounds[0] == max(n_rounds) == len(record["seeds"])
+            assert min(n_rounds) >= 1
             assert "scikit-learn" in measured["packages"]
         else:
             width = len(record["columns"])

@@ -37,13 +37,6 @@ ITERATIONS = 100
 LEARNING_RATE = 0.1
 N_LEAVES = 31
 
-# Ways to grow trees on samples, in the tables.
-# The default first: it is what the others are compared with.
-SAMPLED = {
-    "mab": {"solver": "mab"},
-    "mab, sample_tol=1": {"solver": "mab", "sample_tol": 1.0},
-}
-
 # Rows that numbers of trees are chosen by.
 N_VALIDATION = 100_000
 
@@ -285,64 +278,39 @@ def iterations_to(peers, data, models):
     return None, targets[0]
 
 
-# How often each side of a race runs, with the seeds 0, 1, ...
-N_ROUNDS = 2
+# Trees of ours that a loss is to be reached with.
+MOST_TREES = 200
 
 
-def race(title, data, arms, reference, limit, peers, goals):
-    """Compare the times at which several of our solvers reach a loss.
+def race(title, data, references, peers, goal, n_rounds, arm="auto", note=""):
+    """Compare the time that ours take to a loss with the times of others.
 
-    `arms` are parameters by name, ours first; `reference` fits the model whose loss is
-    to be reached with a seed; `peers` are other contenders. `goals` are by name, where
-    the name of an arm stands for it with its number of trees. `title` has a place for
-    the loss.
+    `references` fit, with a seed, the models whose loss is to be reached, the lowest of
+    them; `peers` are other contenders. `title` has a place for the loss; `arm` is our
+    solver.
     """
-    seeds = range(N_ROUNDS)
-    to_reach = [[reference(seed) for seed in seeds]]
-    contenders, never, named = {}, [], dict(goals)
-    for arm, parameters in arms.items():
-        fit = ours(data, limit, **parameters)
-        n_trees, target = iterations_to(to_reach, data, [fit(seed) for seed in seeds])
-        if n_trees is None:
-            never.append(f"{arm} (of {limit} trees)")
-            continue
-        name = f"{arm}, {n_trees} trees"
-        contenders[name] = ours(data, n_trees, **parameters)
-        if arm in named:
-            named[name] = named.pop(arm)
+    seeds = range(n_rounds)
+    n_trees, target = iterations_to(
+        [[fit(seed) for seed in seeds] for fit in references],
+        data,
+        [ours(data, MOST_TREES, solver=arm)(seed) for seed in seeds],
+    )
+    title = title.format(target)
+    if n_trees is None:
+        return Table(title=f"{title}; never", columns=["trees"], rows=[[MOST_TREES]])
     metric, score = quality(hold_out(data)[1])
     return Comparison(
-        title=f"{title.format(target)}; never: {', '.join(never) or 'none'}",
-        contenders={**contenders, **peers},
+        title=title,
+        contenders={
+            f"{arm}, {n_trees} trees": ours(data, n_trees, solver=arm),
+            **peers,
+        },
         quality={f"test {metric}": score},
-        goals=named,
-        rounds=N_ROUNDS,
+        goals=dict.fromkeys(peers, goal),
+        rounds=n_rounds,
         warm_up=False,
+        note=note,
     )
-
-
-@benchmark("boosting.sampled", data=["flights2001_3m"])
-def sampled(options):
-    """Time to the loss of LightGBM's 100 trees."""
-    goals = {
-        "1M x 28": (3.0, 2.0),
-        "flights2001_3m": (6.0, 3.0),
-        "10M x 28": (20.0, 12.0),
-    }
-    for name, (over_lightgbm, over_exact) in goals.items():
-        if not options.wants(name):
-            continue
-        data = LARGE[name]()
-        peer = lightgbm(data, options.threads)
-        yield race(
-            f"{name}: time to a loss of {{:.5f}}, LightGBM's of {ITERATIONS} trees",
-            data,
-            {**SAMPLED, OURS: {"solver": "exact"}},
-            peer.run,
-            2 * ITERATIONS,
-            {LIGHTGBM: peer},
-            {LIGHTGBM: over_lightgbm, OURS: over_exact},
-        )
 
 
 # Random rows that a rival of samples sees.
@@ -418,13 +386,13 @@ def cut_over(options):
             chosen = order[:n]
             data = (X[chosen], X_test, y[chosen], y_test)
             exact = ours(data, solver="exact")
-            arm = next(iter(SAMPLED))
             yield race(
-                f"{n:,} rows of {name}: time to the loss of {ITERATIONS} exact trees",
+                f"{n:,} rows of {name}: time to a loss of {{:.5f}}, that of "
+                f"{ITERATIONS} exact trees",
                 data,
-                {arm: SAMPLED[arm]},
-                exact,
-                2 * ITERATIONS,
+                [exact],
                 {OURS: exact},
-                {OURS: 1.0},
+                1.0,
+                options.rounds or 2,
+                "mab",
             )

@@ -154,11 +154,14 @@ def _four_digits(value):
 
 
 def speed_ups(record):
-    """Speed-ups of the first contender over each other one."""
+    """Speed-ups of the first contender over each other one.
+
+    Who took part in fewer rounds is compared in these.
+    """
     (_, mine), *others = record["seconds"].items()
     found = {}
     for name, seconds in others:
-        ratios = [theirs / ours for theirs, ours in zip(seconds, mine, strict=True)]
+        ratios = [theirs / ours for theirs, ours in zip(seconds, mine, strict=False)]
         found[name] = Speed(median(ratios), min(ratios), max(ratios))
     return found
 
@@ -201,6 +204,8 @@ def origin(name, record):
         parts.append(
             f"{n_rounds} rounds, {seeds}" if n_rounds > 1 else f"1 run, {seeds}"
         )
+        fewer = {side: len(times) for side, times in record["seconds"].items()}
+        parts += [f"{side}: {n} of them" for side, n in fewer.items() if n < n_rounds]
     parts.append(day(measured["date"]))
     if (measured.get("other_load") or 0) > DISTURBED:
         parts.append("on a busy machine: counts and scores hold, times do not")

@@ -326,6 +326,26 @@ def test_heavy_tails_take_more_rows_from_the_start():
     assert sizes["heavy"] == 60_000
 
 
+def test_only_the_tree_of_a_rare_class_has_values_from_all_rows_alone():
+    """The values of other classes are no worse for one that is rare."""
+    X, score = make_regression()
+    y = np.digitize(score, np.quantile(score, [0.5, 0.97]))
+    model = HistGradientBoostingClassifier(
+        max_iter=1, max_leaf_nodes=8, learning_rate=1.0, batch_size=5000, **SAMPLED
+    ).fit(X, y)
+    assert model.n_sampled_iterations_ == 1
+    assert model._sampling_state.n_rows == len(y)
+    base = model._baseline_prediction
+    errors = []
+    for k, p in enumerate(np.bincount(y) / len(y)):
+        raw = model._raw_predict(X)[:, k] - base[0, k]
+        steps, leaf = np.unique(raw, return_inverse=True)
+        best = np.bincount(leaf, (y == k) - p) / (np.bincount(leaf) * p * (1 - p))
+        errors.append(np.abs(steps - best).max())
+    assert errors[2] < 1e-4
+    assert min(errors[:2]) > 1e-3
+
+
 @pytest.mark.parametrize("value", [-0.1, np.nan, "all", None])
 def test_bad_tolerances(value):
     X, y = make_regression(100)

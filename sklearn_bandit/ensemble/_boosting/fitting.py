@@ -44,7 +44,7 @@ from ._prediction.packed_forms import add_packed, packed_boosters
 from ._sampling.array_rows import ArrayRows
 from ._sampling.leaf_router import MAX_LEAVES
 from ._sampling.packed_rows import PackedRows
-from ._sampling.row_weight import heavy_share
+from ._sampling.row_weight import heavy_shares
 from ._sampling.training_rows import TrainingRows
 from .booster import Booster
 from .early_stopping import EarlyStopping
@@ -382,11 +382,16 @@ class BanditBoosting(ToSklearnMixin, ProgressMixin):
         n_rarest = data.source.count_rarest() if is_classifier(self) else data.n_samples
         if not self._samples_rows(data.n_samples, n_rarest):
             return Booster(data, **options)
+        rarest = n_rarest / data.n_samples
+        shares = heavy_shares(self._loss, data)
+        if len(shares) == 1:  # of two classes, too
+            shares = np.minimum(shares, rarest)
         return SampledBooster(
             data,
             batch_size=self.batch_size,
             sample_tol=self.sample_tol,
-            rare_share=min(n_rarest / data.n_samples, heavy_share(self._loss, data)),
+            rare_share=min(rarest, shares.min()),
+            heavy_shares=shares,
             seed=int(self._random_seed),
             state=self._sampling_state,
             **options,

@@ -28,12 +28,13 @@ def rarest_class(y):
     return int(counts[counts > 0].min())
 
 
-def heavy_share(loss, data):
+def heavy_shares(loss, data):
     """Share of the rows that have most of the gradient before the first tree.
 
     It is the effective size of the squared gradients, ``sum(g^2)^2 / sum(g^4)``,
     divided by the number of rows: 1 if all gradients are equally large, and about the
-    share of a rare class. Of several trees the least counts.
+    share of a rare class. With several classes the tree of each has its own: only
+    that of a rare class has few rows that matter.
 
     Parameters
     ----------
@@ -44,8 +45,8 @@ def heavy_share(loss, data):
 
     Returns
     -------
-    float
-        The share, above 0 and at most 1.
+    ndarray of shape (n_trees_per_iteration,)
+        The shares, above 0 and at most 1.
     """
     step = max(1, data.n_samples // N_ROWS)
     y, weights = data.source.some_targets(step)
@@ -55,5 +56,5 @@ def heavy_share(loss, data):
     compute_gradients(loss, y, raw, weights, pairs, data.n_threads)
     squares = pairs[..., 0].astype(np.float64) ** 2
     sizes = [effective_size(square.sum(), (square**2).sum()) for square in squares]
-    share = min(sizes) / len(y)
-    return share if share > 0.0 else 1.0  # no gradients, or not finite
+    shares = np.array(sizes) / len(y)
+    return np.where(shares > 0.0, shares, 1.0)  # no gradients, or not finite
