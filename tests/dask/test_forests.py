@@ -4,6 +4,8 @@ import os
 import pickle
 import subprocess
 import sys
+from functools import wraps
+from pathlib import Path
 
 import dask.array as da
 import numpy as np
@@ -12,9 +14,18 @@ from dask_data import (
     as_dask,
     assert_same_forest,
     assert_same_tree,
+    bytes_received,
     make_data,
 )
-from distributed import get_task_stream
+from distributed import (
+    Client,
+    Scheduler,
+    SpecCluster,
+    Worker,
+    get_task_stream,
+    get_worker,
+    wait,
+)
 from sklearn.base import clone
 
 from sklearn_bandit import dask as bandit_dask
@@ -89,6 +100,55 @@ def test_workers_of_a_machine_share_a_file(process_client, name, parameters):
     local = getattr(ensemble, name)(**parameters).fit(X, target(name))
     assert_same_forest(forest, local)
     assert folders(process_client) == known
+
+
+@pytest.fixture
+def two_machines(monkeypatch):
+    """Return a client of a worker at each of two addresses, without files in common."""
+
+    def on_its_machine(method, otherwise):
+        @wraps(method)
+        def call(values, *args):
+            if Path(values.path).is_relative_to(get_worker().local_directory):
+                return method(values, *args)
+            return otherwise(values, *args)
+
+        return call
+
+    shared = _held_forest.SharedValues
+    monkeypatch.setattr(shared, "write", on_its_machine(shared.write, lose))
+    monkeypatch.setattr(shared, "map", on_its_machine(shared.map, lambda values: None))
+    options = {"nthreads": 1, "dashboard": False, "memory_limit": 0}
+    hosts = ["127.0.0.1", "127.0.0.2"]
+    workers = {
+        host: {"cls": Worker, "options": {**options, "host": host}} for host in hosts
+    }
+    scheduler = {"cls": Scheduler, "options": {"port": 0, "dashboard": False}}
+    with SpecCluster(workers, scheduler) as cluster, Client(cluster) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="one address of the machine")
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "ExtraTreesRegressor"])
+def test_values_move_once_to_each_machine(two_machines, name):
+    """All workers write each block; all but the one that has it are sent it, once."""
+    n_rows = 4000
+    rows = np.random.default_rng(0).normal(size=(n_rows, 200)).astype(np.float32)
+    y = target(name)[:n_rows]
+    blocks = two_machines.persist([as_dask(rows, 1000), as_dask(y, 1000)])
+    wait(blocks)
+    before = bytes_received(two_machines)
+    with get_task_stream(two_machines) as stream:
+        forest = getattr(bandit_dask, name)(**PARAMETERS).fit(*blocks)
+    moved = bytes_received(two_machines) - before
+    keys = [str(task["key"]) for task in stream.data]
+    assert sum(key.startswith("create") for key in keys) == 2
+    assert sum(key.startswith("write") for key in keys) == 2 * 4
+    local = getattr(ensemble, name)(**PARAMETERS).fit(rows, y)
+    assert_same_forest(forest, local)
+    # Targets travel with the blocks, and once more from one machine to the other.
+    assert rows.nbytes <= moved <= 1.1 * rows.nbytes
 
 
 def lose(values, *_):
