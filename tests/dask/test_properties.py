@@ -49,7 +49,7 @@ MODELS = {
         lambda model: model.predict(X),
     ),
     "medoids": (
-        sd.BanditKMedoids(3, max_rows=100, random_state=0),
+        sd.BanditKMedoids(3, max_rows=200, random_state=0),
         None,
         True,
         lambda model: model.medoid_indices_,
@@ -125,7 +125,7 @@ def other_threads(request):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_any_number_of_workers(threads, other_threads, name):
-    sizes = [(100,) * 6, (250, 350), (N,)]
+    sizes = [(150,) * 4, (250, 350), (N,)]
     models = []
     for cluster in (threads, other_threads):
         with Client(cluster):
