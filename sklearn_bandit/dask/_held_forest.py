@@ -80,7 +80,7 @@ class SharedValues:
         Path(values.path).touch()
         return values
 
-    def write(self, block: Block, start: int) -> Written:
+    def write(self, block: Block, start: int, after: Any = None) -> Written:
         """On a worker of the machine: write the rows of a block.
 
         Parameters
@@ -89,6 +89,8 @@ class SharedValues:
             The rows, in the type of the file.
         start : int
             Number of the first.
+        after : object
+            Not used: what is to be computed before.
 
         Returns
         -------
@@ -184,7 +186,10 @@ def join_blocks(blocks: Sequence[Block]) -> Block:
 
 
 def hold_by_machine(
-    tasks: Tasks, local: Any, partitions: Partitions, machines: dict[str, list[str]]
+    tasks: Tasks,
+    local: Any,
+    partitions: Partitions,
+    machines: dict[str, dict[str, int]],
 ) -> Future:
     """Have all values in a file of each machine.
 
@@ -196,8 +201,8 @@ def hold_by_machine(
         The local forest.
     partitions : Partitions
         All samples.
-    machines : dict of str to list of str
-        Addresses of the workers of each machine.
+    machines : dict of str to dict
+        The workers of each machine: their addresses, and how many threads they have.
 
     Returns
     -------
@@ -207,22 +212,27 @@ def hold_by_machine(
     blocks = tasks.compute(partitions.map(narrow))
     dtype = as_read(np.empty((0, 0), dtype=partitions.dtype)).dtype
     shape = partitions.n_samples, partitions.n_features
-    files, written = [], []
-    for workers in machines.values():
-        there = {"workers": workers, "allow_other_workers": True}
+    files, written, paths = [], [], []
+    for threads in machines.values():
+        there = {"workers": list(threads), "allow_other_workers": True}
         file = tasks.submit(SharedValues.create, dtype, shape, **there)
         files.append(file)
-        written.append(
-            [
-                tasks.submit(SharedValues.write, file, block, int(start), **there)
-                for block, start in zip(blocks, partitions.starts, strict=True)
-            ]
-        )
+        # As many chains as threads: a task that waits would be given to any worker that
+        # is idle, of another machine, too.
+        n_chains = sum(threads.values())
+        written.append([])
+        paths.append([])
+        for i, (block, start) in enumerate(zip(blocks, partitions.starts, strict=True)):
+            before = paths[-1][i - n_chains] if i >= n_chains else None
+            one = tasks.submit(
+                SharedValues.write, file, block, int(start), before, **there
+            )
+            written[-1].append(one)
+            paths[-1].append(tasks.submit(_path_of, one))
     for block in blocks:
         tasks.release(block)
     # The targets of one machine are enough.
-    paths = [[tasks.submit(_path_of, one) for one in some] for some in written[1:]]
-    return tasks.submit(_hold_files, local, files, written[0], paths)
+    return tasks.submit(_hold_files, local, files, paths, written[0])
 
 
 def hold_by_worker(
@@ -256,12 +266,10 @@ def _path_of(written):
     return written.path
 
 
-def _hold_files(local, files, written, other_paths):
+def _hold_files(local, files, paths, written):
     """On a worker: hold a forest whose values are in files, if all were written."""
-    for file, paths in zip(
-        files, [[one.path for one in written], *other_paths], strict=True
-    ):
-        if any(path != file.path for path in paths):
+    for file, some in zip(files, paths, strict=True):
+        if any(path != file.path for path in some):
             raise NotSharedError  # made anew, after a worker was lost
     y, sample_weight = (
         None if parts[0] is None else np.concatenate(parts)

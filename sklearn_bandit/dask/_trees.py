@@ -130,7 +130,8 @@ class DaskForestMixin(DaskTreesMixin):
             shares = share_trees(n_trees, workers)
             machines = {}
             for worker, _ in shares:
-                machines.setdefault(worker.machine, []).append(worker.address)
+                there = machines.setdefault(worker.machine, {})
+                there[worker.address] = worker.n_threads
             with suppress(NotSharedError), Tasks(tasks.client) as attempt:
                 file = hold_by_machine(attempt, local, partitions, machines)
                 held = {worker.address: file for worker, _ in shares}

@@ -8,6 +8,11 @@ from threadpoolctl import threadpool_limits
 pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 
+def pytest_itemcollected(item):
+    """Mark the tests of this folder, for which alone this is called."""
+    item.add_marker("dask")
+
+
 @pytest.fixture(autouse=True)
 def one_thread():
     """Leave the cores to the workers: threads that wait for each other take time."""

@@ -1,7 +1,10 @@
-"""Data and comparisons that several test modules use."""
+"""Data, comparisons and faults that several test modules use."""
 
+import os
+import signal
 import threading
 import time
+from contextlib import contextmanager
 
 import dask.array as da
 import numpy as np
@@ -67,18 +70,45 @@ def bytes_received(client):
 
 
 def when_there_is(client, name, action, seconds=60):
-    """Act as soon as a task of this name has a result."""
+    """Act as soon as a task of this name has a result, with the worker that has it."""
 
-    def is_there(dask_scheduler):
-        tasks = dask_scheduler.tasks.items()
-        return any(name in key and task.state == "memory" for key, task in tasks)
+    def holder(dask_scheduler):
+        for key, task in dask_scheduler.tasks.items():
+            if name in key and task.state == "memory":
+                return min(worker.address for worker in task.who_has)
+        return None
 
     def watch():
         end = time.monotonic() + seconds
-        while not client.run_on_scheduler(is_there) and time.monotonic() < end:
+        while not (found := client.run_on_scheduler(holder)) and time.monotonic() < end:
             time.sleep(0.01)
-        action()
+        action(found)
 
     thread = threading.Thread(target=watch)
     thread.start()
     return thread
+
+
+@contextmanager
+def killed_worker(client, name, then=lambda: None):
+    """Kill the worker that has the first result of a task of this name.
+
+    That must be before the end of the block. Something may be done then.
+    """
+    pids = client.run(os.getpid)
+    killed, has_ended = [], threading.Event()
+
+    def kill(worker):
+        if worker is not None and not has_ended.is_set():
+            os.kill(pids[worker], signal.SIGKILL)
+            killed.append(pids[worker])
+        then()
+
+    thread = when_there_is(client, name, kill)
+    try:
+        yield
+    finally:
+        has_ended.set()
+        thread.join()
+    assert len(killed) == 1
+    assert killed[0] not in client.run(os.getpid).values()

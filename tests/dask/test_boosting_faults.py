@@ -5,7 +5,12 @@ import signal
 
 import numpy as np
 import pytest
-from dask_data import make_collections, wait_until_empty, when_there_is
+from dask_data import (
+    killed_worker,
+    make_collections,
+    wait_until_empty,
+    when_there_is,
+)
 from distributed import Client
 
 from sklearn_bandit import ensemble
@@ -25,12 +30,8 @@ def test_killed_worker(own_cluster, early_stopping, monkeypatch):
         **PARAMETERS, early_stopping=early_stopping, max_iter=60, client=own_cluster
     )
     expected = model.fit(X, y).to_local()
-    killed = min(own_cluster.run(os.getpid).values())
-    thread = when_there_is(
-        own_cluster, "merge", lambda: os.kill(killed, signal.SIGKILL)
-    )
-    model.fit(X, y)
-    thread.join()
+    with killed_worker(own_cluster, "merge"):
+        model.fit(X, y)
     rows = X[:5000].compute()
     np.testing.assert_array_equal(
         model.predict_proba(rows), expected.predict_proba(rows)
@@ -63,7 +64,7 @@ def test_interrupted_client(process_client, interrupt):
         **PARAMETERS, early_stopping=True, max_iter=100_000, n_iter_no_change=1000
     )
     with Client(process_client.scheduler.address) as other:
-        thread = when_there_is(other, "merge", lambda: interrupt.send_after(0))
+        thread = when_there_is(other, "merge", lambda _: interrupt.send_after(0))
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, y)
         thread.join()

@@ -4,6 +4,10 @@ import os
 import pickle
 import subprocess
 import sys
+import time
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
 
 import dask.array as da
 import numpy as np
@@ -12,9 +16,18 @@ from dask_data import (
     as_dask,
     assert_same_forest,
     assert_same_tree,
+    bytes_received,
     make_data,
 )
-from distributed import get_task_stream
+from distributed import (
+    Client,
+    Scheduler,
+    SpecCluster,
+    Worker,
+    get_task_stream,
+    get_worker,
+    wait,
+)
 from sklearn.base import clone
 
 from sklearn_bandit import dask as bandit_dask
@@ -24,6 +37,9 @@ from sklearn_bandit.dask import _held_forest, _trees
 X, Y, SCORE = make_data()
 WEIGHTS = np.random.default_rng(1).integers(3, size=len(X)).astype(float)
 PARAMETERS = {"n_estimators": 5, "max_depth": 8, "random_state": 0}
+
+# Two addresses of this machine.
+HOSTS = ["127.0.0.1", "127.0.0.2"]
 
 FORESTS = [
     ("RandomForestClassifier", {}),
@@ -91,11 +107,96 @@ def test_workers_of_a_machine_share_a_file(process_client, name, parameters):
     assert folders(process_client) == known
 
 
+@pytest.fixture
+def on_machines(monkeypatch):
+    """Return how clients of workers are made that have no files in common.
+
+    It is called with how many threads the worker has at each of two addresses.
+    """
+
+    shared = _held_forest.SharedValues
+    write, map_ = shared.write, shared.map
+
+    def is_here(values):
+        return Path(values.path).is_relative_to(get_worker().local_directory)
+
+    @wraps(write)
+    def write_here(values, *args):
+        if not is_here(values):
+            raise _held_forest.NotSharedError
+        return write(values, *args)
+
+    def map_here(values):
+        return map_(values) if is_here(values) else None
+
+    monkeypatch.setattr(shared, "write", write_here)
+    monkeypatch.setattr(shared, "map", map_here)
+
+    @contextmanager
+    def start(*n_threads):
+        options = {"dashboard": False, "memory_limit": 0}
+        workers = {
+            i: {"cls": Worker, "options": {**options, "host": host, "nthreads": n}}
+            for i, (host, n) in enumerate(zip(HOSTS, n_threads, strict=True))
+        }
+        scheduler = {"cls": Scheduler, "options": {"port": 0, "dashboard": False}}
+        with SpecCluster(workers, scheduler) as cluster, Client(cluster) as client:
+            client.wait_for_workers(2, timeout=60)
+            yield client
+
+    return start
+
+
+def fit_wide(client, name, size):
+    """Fit a forest to blocks in memory: keys of tasks, and how often values moved."""
+    n_rows = 4000
+    rows = np.random.default_rng(0).normal(size=(n_rows, 200)).astype(np.float32)
+    y = target(name)[:n_rows]
+    blocks = client.persist([as_dask(rows, size), as_dask(y, size)])
+    wait(blocks)
+    before = bytes_received(client)
+    with get_task_stream(client) as stream:
+        forest = getattr(bandit_dask, name)(**PARAMETERS).fit(*blocks)
+    moved = (bytes_received(client) - before) / rows.nbytes
+    local = getattr(ensemble, name)(**PARAMETERS).fit(rows, y)
+    assert_same_forest(forest, local)
+    return [str(task["key"]) for task in stream.data], moved
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="one address of the machine")
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "ExtraTreesRegressor"])
+def test_values_move_once_to_each_machine(on_machines, name):
+    """Both write each block: that which does not have it is sent it."""
+    with on_machines(1, 1) as client:
+        keys, moved = fit_wide(client, name, 1000)
+    assert sum(key.startswith("create") for key in keys) == 2
+    assert sum(key.startswith("write") for key in keys) == 2 * 4
+    # Targets travel with the blocks, and once more from one machine to the other.
+    assert 1 <= moved <= 1.1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="one address of the machine")
+def test_machines_write_what_is_theirs(on_machines, monkeypatch):
+    """One that is done does not write, in vain, what another is still to write."""
+    write = _held_forest.SharedValues.write
+
+    @wraps(write)
+    def slowly(values, *args):
+        time.sleep(0.1)
+        return write(values, *args)
+
+    monkeypatch.setattr(_held_forest.SharedValues, "write", slowly)
+    with on_machines(1, 4) as client:
+        keys, _ = fit_wide(client, "RandomForestClassifier", 250)
+    assert sum(key.startswith("write") for key in keys) == 2 * 16
+    assert not any("_hold_blocks" in key for key in keys)
+
+
 def lose(values, *_):
     raise OSError(28, "No space left on device")
 
 
-def write_elsewhere(values, block, start):
+def write_elsewhere(values, block, start, after=None):
     return _held_forest.Written("/made/before", block.y, block.sample_weight)
 
 

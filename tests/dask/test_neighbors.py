@@ -2,14 +2,17 @@
 
 import warnings
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
+from dask.utils import parse_bytes
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from sklearn_bandit import dask as sd
 from sklearn_bandit import neighbors
+from sklearn_bandit.dask._sharded_search import LARGE_GRAPH
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.standard_normal((600, 300))
@@ -166,20 +169,49 @@ def test_radius(client, metric):
     del search._shards  # what was raised refers to the estimator
 
 
+def multiplications(parts, queries, delta, seed):
+    """Multiplications for each query with an index of each part, on this machine."""
+    one = neighbors.BanditMIPS(1, delta=delta, random_state=seed, n_jobs=1)
+    counts = np.zeros(len(queries))
+    for part in parts:
+        one.fit(part).kneighbors(queries)
+        counts += one.n_multiplications_
+    return counts
+
+
 def test_delta_is_divided(client):
-    """Wrong answers are no more frequent than `delta`, however many partitions."""
+    """Among the partitions that have rows: `delta` is the probability of an error."""
+    # Vectors of rank 20 with enough coordinates: sampling decides many of the queries,
+    # after more multiplications the smaller `delta` is.
     rng = np.random.default_rng(1)
-    atoms = rng.standard_normal((400, 4000))
-    queries = rng.standard_normal((400, 4000))
+    factors = rng.standard_normal((20, 10_000), dtype=np.float32)
+    vectors = rng.standard_normal((490, 20), dtype=np.float32) @ factors
+    vectors += 0.5 * rng.standard_normal(vectors.shape, dtype=np.float32)
+    queries, parts = vectors[:40], np.split(vectors[40:], 3)
     delta = 0.2
-    search = sd.BanditMIPS(1, delta=delta, random_state=0).fit(cut(40, atoms))
-    best = (queries @ atoms.T).argmax(axis=1)
+    search = sd.BanditMIPS(1, delta=delta, random_state=0).fit(cut(150, vectors[40:]))
+    ids = search.kneighbors(queries)[1][:, 0]
+    assert np.mean(ids != (queries @ vectors[40:].T).argmax(axis=1)) <= delta
+    counts, seed = search.n_multiplications_, search._seed
+    search.remove(np.arange(150)).kneighbors(queries)
+    left = search.n_multiplications_
+    del search  # an error refers to it
+
+    expected = multiplications(parts, queries, delta / 3, seed)
+    assert_array_equal(counts, expected)
+    undivided = multiplications(parts, queries, delta, seed)
+    assert undivided.mean() < counts.mean() < 0.9 * vectors[40:].size
+    assert_array_equal(left, multiplications(parts[1:], queries, delta / 2, seed))
+
+
+def test_no_warning_of_many_queries(client):
+    search = sd.BanditMIPS(1, random_state=0).fit(cut(300))
+    queries = np.resize(QUERIES, (5000, 300))
+    assert queries.nbytes > parse_bytes(dask.config.get(LARGE_GRAPH))
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "Sending large graph")
-        wrong = np.mean(search.kneighbors(queries)[1][:, 0] != best)
-    assert wrong <= delta
-    assert search.n_multiplications_.shape == (400,)
-    assert search.n_multiplications_.min() > 0
+        ids = search.kneighbors(queries)[1][:, 0]
+    assert_array_equal(ids, (queries @ ROWS.T).argmax(axis=1))
 
 
 @pytest.mark.parametrize("name", NAMES)

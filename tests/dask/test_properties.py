@@ -1,11 +1,11 @@
-"""Wherever the rows are cut: the same model."""
+"""Wherever the rows are cut, whoever has them: the same model."""
 
 import warnings
 
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client
+from distributed import Client, LocalCluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -30,6 +30,12 @@ MODELS = {
         True,
         lambda model: model.predict_proba(X),
     ),
+    "tree": (
+        sd.DecisionTreeRegressor(random_state=0),
+        SCORE,
+        True,
+        lambda model: model.predict(X),
+    ),
     "boosted classes": (
         sd.HistGradientBoostingClassifier(**BOOSTING, early_stopping=True),
         Y,
@@ -43,7 +49,7 @@ MODELS = {
         lambda model: model.predict(X),
     ),
     "medoids": (
-        sd.BanditKMedoids(3, max_rows=100, random_state=0),
+        sd.BanditKMedoids(3, max_rows=200, random_state=0),
         None,
         True,
         lambda model: model.medoid_indices_,
@@ -102,3 +108,26 @@ def test_any_partitions(threads, name):
             assert_array_equal(found, expected[weighted])
 
         check()
+
+
+@pytest.fixture(scope="module", params=[1, 3])
+def other_threads(request):
+    """Return a cluster that does not have two workers."""
+    with LocalCluster(
+        processes=False,
+        n_workers=request.param,
+        threads_per_worker=1,
+        dashboard_address=":0",
+        memory_limit=0,
+    ) as cluster:
+        yield cluster
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_any_number_of_workers(threads, other_threads, name):
+    sizes = [(150,) * 4, (250, 350), (N,)]
+    models = []
+    for cluster in (threads, other_threads):
+        with Client(cluster):
+            models.append(fit(name, sizes, True))
+    assert_array_equal(*models)
