@@ -53,8 +53,8 @@ SAMPLE_VALUES = 1 << 26
 # to 30,000 rows of a node, whatever their number (benchmark `forest.solvers`).
 MIN_ROWS = 8192
 
-# Share of a worker's room that the rows of a leaf of a top may take, by the sample, which
-# does not tell exactly how many there are. A leaf with more rows than fit stays one.
+# Share of a worker's room that rows of a leaf of a top may take by the sample, which
+# does not tell exactly how many there are. A leaf with more than fit stays one.
 LEAF_SHARE = 0.5
 
 # Rows whose draws have a generator of their own; a partition makes those of its rows.
