@@ -102,15 +102,14 @@ FITS = {
 }
 
 
-def fit(source, what, folder):
-    """Fit to samples on disk."""
-    X, y = SOURCES[source](folder)
+def make(source, what):
+    """Return an estimator for samples of this kind."""
     name, parameters = FITS[what]
     if is_dask(source):
         from sklearn_bandit import dask as module
     else:
         module = ensemble if hasattr(ensemble, name) else tree
-    getattr(module, name)(**parameters, random_state=0).fit(X, y)
+    return getattr(module, name)(**parameters, random_state=0)
 
 
 def is_dask(source):
@@ -140,9 +139,12 @@ def fit_watched(source, what, folder, threads, sender):
                 dashboard_address=":0",
             )
             stack.enter_context(client)
+        # What is imported to read the samples is no part of the fit.
+        X, y = SOURCES[source](folder)
+        model = make(source, what)
         sender.send(anonymous_bytes())
         start = time.perf_counter()
-        fit(source, what, folder)
+        model.fit(X, y)
         sender.send(time.perf_counter() - start)
 
 
