@@ -38,8 +38,8 @@ X = da.map_blocks(make_rows, chunks=((10_000,) * 6, (2,)), dtype=float)
 X = client.persist(X)
 
 # %%
-# The medoids of a sample come first. Then there are rounds in which any row may take the
-# place of any medoid: the workers drop most of their rows by few distances, and the
+# The medoids of a sample come first. Then there are rounds in which any row may take
+# the place of any medoid: the workers drop most of their rows by few distances, and the
 # client sees those that are left. The local class has all rows in one place, and its
 # loss is about the same.
 
