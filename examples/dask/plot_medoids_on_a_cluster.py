@@ -2,8 +2,9 @@
 Medoids and neighbours of a dask array
 ======================================
 
-Ten medoids are chosen among 60,000 rows of which the client sees 4,096, and the nearest
-rows of each medoid are searched where the rows are.
+Ten medoids are chosen among 60,000 rows. The client is sent 4,096 of them and the best
+candidates among the others; the nearest rows of each medoid are searched where the rows
+are.
 """
 
 import dask.array as da
@@ -37,12 +38,14 @@ X = da.map_blocks(make_rows, chunks=((10_000,) * 6, (2,)), dtype=float)
 X = client.persist(X)
 
 # %%
-# The medoids of a sample come first; then every cluster looks for a better medoid among
-# all its members. The local class sees all rows, and is not much better.
+# The medoids of a sample come first. Then there are rounds in which any row may take
+# the place of any medoid: the workers drop most of their rows by few distances, and the
+# client sees those that are left. The local class has all rows in one place, and its
+# loss is about the same.
 
 model = BanditKMedoids(10, max_rows=4096, random_state=0).fit(X)
 local = local_cluster.BanditKMedoids(10, random_state=0).fit(X.compute())
-print(f"rounds among all members: {model.n_rounds_}")
+print(f"rounds over all rows: {model.n_rounds_}")
 print(f"loss over that of the local class: {model.inertia_ / local.inertia_:.4f}")
 print(model.labels_)
 

@@ -53,6 +53,10 @@ SAMPLE_VALUES = 1 << 26
 # to 30,000 rows of a node, whatever their number (benchmark `forest.solvers`).
 MIN_ROWS = 8192
 
+# Share of a worker's room that rows of a leaf of a top may take by the sample, which
+# does not tell exactly how many there are. A leaf with more than fit stays one.
+LEAF_SHARE = 0.5
+
 # Rows whose draws have a generator of their own; a partition makes those of its rows.
 DRAWN_ROWS = 1 << 16
 
@@ -194,8 +198,9 @@ def fit_large(
     held = tasks.submit(_hold, trees[0], sample, targets)
     for part in seen:
         tasks.release(part)
+    min_rows = least_split(spread, room // (itemsize * n_features))
     tops = [
-        tasks.submit(_grow_top, tree, held, draw, spread, MIN_ROWS)
+        tasks.submit(_grow_top, tree, held, draw, spread, min_rows)
         for tree, draw in zip(trees, draws, strict=True)
     ]
     targets = next(tasks.gather([targets])) if shift_rows is not None else targets
@@ -220,6 +225,25 @@ def fit_large(
             tree_targets = TargetCodes(targets.criterion, numbers)
         join_parts(tree, top, subtrees, tree_targets, n_features)
     return _attributes(local, trees, targets) if is_forest else vars(trees[0])
+
+
+def least_split(spread: Spread, n_fitting: int) -> int:
+    """Return how many rows of the sample a node of a top must have to be split.
+
+    Parameters
+    ----------
+    spread : Spread
+        The sample.
+    n_fitting : int
+        Rows that fit a worker.
+
+    Returns
+    -------
+    int
+        `MIN_ROWS`, or fewer where so many stand for more rows than fit.
+    """
+    fitting = int(LEAF_SHARE * n_fitting * spread.n_sampled / spread.n_samples)
+    return max(2, min(MIN_ROWS, fitting))
 
 
 def _refuse_parameters(local, partitions):
