@@ -1,6 +1,6 @@
-"""Contenders of YDF, whose interface is not scikit-learn's.
+"""Contenders of YDF and Perpetual, whose interfaces are not scikit-learn's.
 
-They see the arrays that the others see. YDF looks for splits between bins
+Both see the arrays that the others see. YDF looks for splits between bins
 (``discretize_numerical_columns``), as all others do: its exact splits take several
 times as long.
 """
@@ -10,6 +10,7 @@ import numpy as np
 from ..harness import Contender
 
 YDF = "YDF"
+PERPETUAL = "Perpetual"
 
 
 class _Model:
@@ -91,3 +92,18 @@ def ydf_forest(data, threads, n_trees, max_depth):
         )
 
     return Contender(run, needs="ydf")
+
+
+def perpetual(data, threads, budget=0.5):
+    """Return Perpetual, which chooses its own number of trees, by a budget."""
+
+    def run(seed):
+        from perpetual import PerpetualBooster
+
+        X, _, y, _ = data
+        objective = "SquaredLoss" if y.dtype.kind == "f" else "LogLoss"
+        return PerpetualBooster(
+            objective=objective, budget=budget, num_threads=threads, seed=seed
+        ).fit(X, y)
+
+    return Contender(run, needs="perpetual")

@@ -18,7 +18,7 @@ from sklearn.metrics import average_precision_score
 from sklearn_bandit import ensemble
 
 from ..harness import Comparison, Table, benchmark
-from ._other_boosters import YDF, ydf_boosting
+from ._other_boosters import PERPETUAL, YDF, perpetual, ydf_boosting
 from ._quality_data import (
     classes,
     covertype_binary,
@@ -307,10 +307,6 @@ def boosting_rare(options):
 
 CATBOOST = "CatBoost, MVS"
 
-# Takes no part: 20,000 rows of 28 features with a budget of 0.5 and one thread were not
-# done after 29 seconds of the processor. LightGBM takes two seconds for 100,000.
-PERPETUAL = "Perpetual"
-
 # How often we, LightGBM and its quantised mode run, and others, of which some take
 # minutes: once. A pair of fits of LightGBM's modes takes 12 s on a million rows of 28
 # features and on the flights.
@@ -349,10 +345,10 @@ def catboost_once(data, threads):
     return once({CATBOOST: catboost(data, threads)})
 
 
-def ydf_once(data, threads):
-    """YDF, grown by leaf."""
+def slowest(data, threads):
+    """YDF and Perpetual."""
     fit = ydf_boosting(data, threads, ITERATIONS, LEARNING_RATE, N_LEAVES)
-    return once({YDF: fit})
+    return once({YDF: fit, f"{PERPETUAL}, budget 0.5": perpetual(data, threads)})
 
 
 @benchmark("quality.boosting_time_to_loss", data=["flights2001_3m"])
@@ -392,11 +388,9 @@ def boosting_default(options):
         metric, score = quality(data)
         others = lightgbm_modes(data, options.threads)
         others |= catboost_once(data, options.threads)
-        absent = PERPETUAL
-        if is_large(data):
-            absent = f"{YDF} and {PERPETUAL}"
-        else:
-            others |= ydf_once(data, options.threads)
+        note = f"{YDF} and {PERPETUAL} were left out: a fit takes some minutes."
+        if not is_large(data):
+            others, note = others | slowest(data, options.threads), ""
         yield Comparison(
             title=f"{name}: {ITERATIONS} iterations",
             contenders={
@@ -409,6 +403,5 @@ def boosting_default(options):
             goals=dict.fromkeys(others, goal),
             rounds=count_rounds(data, options),
             warm_up=False,
-            note=f"Left out: {absent}. By what fewer rows take, a fit would take more "
-            "than five minutes.",
+            note=note,
         )
