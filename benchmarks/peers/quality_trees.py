@@ -3,8 +3,8 @@
 Every seed has data of its own (or a split of its own of real data), on which "mab" and
 "exact" grow the same model. The synthetic sets are what a sample finds hard: weak
 signals, a rare class, a signal in a tail, targets with heavy tails. They are so large
-that by default samples decide some of their nodes: with 400,000 rows none of the rare
-class or of the very weak signal.
+that by default samples decide nodes of most kinds; of the rarest class and the weakest
+signal they leave all to exact histograms.
 """
 
 import time
@@ -38,12 +38,12 @@ def weak_signal(seed, share=0.005):
     return X, y.astype(np.uint8)
 
 
-def rare_class(seed):
-    """One positive in a hundred, more where two features are large."""
+def rare_class(seed, share=0.01):
+    """A small share of positives, more where two features are large."""
     X, rng = normal_features(seed)
     logit = 1.2 * X[:, 0] + 0.8 * X[:, 1] - 0.5 * X[:, 2]
     rate = np.exp(logit)
-    y = rng.random(len(X)) < 0.01 * rate / rate.mean()
+    y = rng.random(len(X)) < share * rate / rate.mean()
     return X, y.astype(np.uint8)
 
 
@@ -88,7 +88,9 @@ def covertype(seed):
 SETS = {
     "weak signal (.5%)": weak_signal,
     "very weak (.25%)": partial(weak_signal, share=0.0025),
+    "very weak (.1%)": partial(weak_signal, share=0.001),
     "1% positives": rare_class,
+    ".1% positives": partial(rare_class, share=0.001),
     "signal in a tail": tail_signal,
     "heavy tails": heavy_tails,
     "flights": flights,
