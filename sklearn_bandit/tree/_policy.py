@@ -41,16 +41,18 @@ class SamplingPolicy:
     # the less, the more features there are. So a node is sampled if its rows
     # times the square of the features are as many as this. 1,000,000 rows, depth
     # 8, processor time by the rows from which on nodes are sampled, beside exact
-    # (`quality.trees.cut_over`): two classes, all of 8 features 1.31 (8,000
-    # rows), 1.00 (128,000), 0.90 (512,000); of 16 1.12, 0.95, 1.00; of 54 1.07
-    # (8,000), 0.82 (128,000).
+    # (`quality.trees.cut_over`, one run; another differs by a tenth, seldom by
+    # three): two classes, all of 8 features 1.24 (8,000 rows), 0.90 (128,000), 0.93
+    # (512,000); of 16 1.11, 0.96, 0.89; of 54 1.03 to 1.17 wherever it is. What a
+    # tree of a million rows gains is next to nothing; of ten million, 6 times
+    # (`forest.solvers`).
     min_rows_by_square: int = 1 << 25
 
     # The same where targets are real, and the rows from which on such nodes are
     # sampled however many features there are. Losses cost more than those of
     # classes (10 to 12 insertions of an exact search each, 3 with classes): all of
-    # 8 features 1.54 (8,000 rows), 1.17 (128,000) and 1.04 (512,000), of 28 1.30,
-    # 1.09 and 0.99, of 54 1.17 (8,000) and 0.79 (64,000) (`quality.trees.cut_over`).
+    # 8 features 1.49 (8,000 rows), 1.03 (128,000) and 0.92 (512,000), of 28 1.36,
+    # 1.17 and 0.95, of 54 1.17 (8,000) and 0.84 (64,000) (`quality.trees.cut_over`).
     #
     # Both are for trees that subtract. Those grown best first, with random
     # thresholds or within a budget, which is one of insertions, do not: see
@@ -61,8 +63,8 @@ class SamplingPolicy:
     # The same where a part of the features is drawn, and features that must be
     # drawn. Exact trees cannot subtract then; but most of a few features may be
     # noise, with which a sample finds nothing. Two classes, 9 of 28 features drawn
-    # 1.06 (32,000 rows) and 1.02 (128,000); real targets 1.04 and 1.00. With 5 of 30
-    # drawn samples cost more than they save, from however many rows on
+    # 1.00 (32,000 rows) and 1.13 (128,000); real targets 1.16 and 1.12. With 5 of 30
+    # drawn samples cost more than they save, 1.2 to 1.3, from however many rows on
     # (`quality.trees.cut_over`).
     min_rows_by_square_drawn: int = 1 << 20
     min_rows_by_square_drawn_real: int = 1 << 22
