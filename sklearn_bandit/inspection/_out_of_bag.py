@@ -35,14 +35,18 @@ def check_training_set(forest, X, y):
             f"X has {X.shape[1]} features, but the forest was fitted on "
             f"{forest.n_features_in_}."
         )
-    # A forest on a patch draws from part of the samples.
-    n_samples = getattr(forest, "_n_samples_in", None) or n_samples_fitted(forest)
+    n_samples = _count_training_samples(forest)
     if len(X) != n_samples:
         raise ValueError(
             f"X has {len(X)} samples, but the forest was fitted on {n_samples}: pass "
             "the data that it was fitted on, in the same order."
         )
     return X
+
+
+def _count_training_samples(forest):
+    """Return how many samples a forest was given; one on a patch draws from a part."""
+    return getattr(forest, "_n_samples_in", None) or n_samples_fitted(forest)
 
 
 def out_of_bag_estimator(forest):
@@ -55,7 +59,7 @@ def out_of_bag_estimator(forest):
     samples : ndarray of shape (n_judged,)
         Positions in the training set.
     """
-    n_samples = getattr(forest, "_n_samples_in", None) or n_samples_fitted(forest)
+    n_samples = _count_training_samples(forest)
     is_out = np.ones((len(forest.estimators_), n_samples), dtype=bool)
     for line, drawn in zip(is_out, forest.estimators_samples_, strict=True):
         line[drawn] = False
